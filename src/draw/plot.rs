@@ -93,13 +93,12 @@ impl Request {
     }
 }
 
-/// A cell and the summary of its values.
 struct CellValue {
     cell: Cell,
     summary: Option<Summary>,
 }
 
-/// Returns the cells of a figure. If the horizontal axis is itself a measurement, each point lies at its median.
+/// If the horizontal axis is a measurement, each point lies at its median.
 fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec<CellValue>> {
     let cell_value = |cell: Cell| CellValue { summary: cell.summary(column), cell };
     if request.kind != FigureKind::Curves || !matches!(columns::describe(&request.x).role, Role::Output | Role::Rate) {
@@ -183,8 +182,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     })
 }
 
-/// Adds codes to a contour plot or a heat map over alpha and L, where the map has their rate: their accesses, at their size. The subtitle
-/// names the other codes, with the reason.
+/// Adds codes to a map over alpha and L that has their rate; the subtitle names the others, with the reason.
 pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[Code]) -> Result<Figure> {
     let along: Option<fn(&Code) -> [f64; 2]> = match request.axes()[..] {
         [columns::BLOCK, columns::ALPHA] => Some(|code| [code.block_words, code.alpha]),
@@ -219,7 +217,7 @@ pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[C
     Ok(drawn.with(FigureOptions { places, ..FigureOptions::default() }))
 }
 
-/// Adds the bounds of a rate to a surface or to curves. Returns the figure unchanged if the result has no bounds.
+/// Returns the figure unchanged if the result has no bounds.
 pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result<Figure> {
     let Some(column) = bound_column(&request.z).filter(|column| samples.column(column).is_some()) else {
         return Ok(drawn);
@@ -257,7 +255,7 @@ pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result
     })
 }
 
-/// Returns the curve of `others` with the name of a series, without intervals, under the name and a suffix.
+/// The curve of the same label in `others`, without intervals, with a suffix to its name.
 fn companion(series: &Series, others: &[Series], suffix: &str) -> Series {
     let matching = others.iter().find(|other| other.label == series.label);
     let points = matching.into_iter().flat_map(|other| &other.points);
@@ -268,10 +266,8 @@ fn companion(series: &Series, others: &[Series], suffix: &str) -> Series {
 /// The rate that Apex-Map's model predicts.
 const PREDICTED: &str = "bytes_per_second_per_rank";
 
-/// Maximum number of curves that are drawn with their bounds.
 const MAX_BOUNDED: usize = 7;
 
-/// Returns the grid of the elasticities of its values in its first axis.
 fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
     let values = medians(cells).elasticity(&request.x)?.values;
     let x = columns::short(&request.x);
@@ -285,7 +281,7 @@ fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
     Ok(Grid { z, values, ..grid })
 }
 
-/// Returns the limit that binds most samples of each cell.
+/// The limit that binds most samples of each cell.
 fn bottleneck(grid: Grid, cells: &CellGrid) -> Categories {
     let class = |shown: &CellValue| {
         let samples = &shown.cell.samples;
@@ -298,17 +294,17 @@ fn bottleneck(grid: Grid, cells: &CellGrid) -> Categories {
     Categories { grid, cells, names: bounds::NAMES.map(str::to_owned).to_vec(), shown: CellText::Value }
 }
 
-/// Returns the quantity of a column. Its scale is logarithmic if the values are positive and span a factor of 8.
+/// The scale is logarithmic if the values are positive and span a factor of 8.
 pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     to_quantity(columns::describe(column), values)
 }
 
-/// Returns the factor from a column's values to those on an axis: sizes of memory are drawn in bytes.
+/// Sizes of memory are drawn in bytes.
 fn axis_factor(column: &str) -> f64 {
     if columns::is_memory(column) { WORD_BYTES as f64 } else { 1.0 }
 }
 
-/// Returns the quantity of an axis with these values. Sizes of memory are in bytes.
+/// Sizes of memory are in bytes.
 pub fn axis_quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     let drawn = quantity(column, values);
     if columns::is_memory(column) { Quantity { unit: Unit::Bytes, ..drawn } } else { drawn }

@@ -6,17 +6,16 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, NODE_TYPE, Role};
 
-/// The axes of a figure: the horizontal one, and the second axis of a grid or the columns that distinguish curves.
+/// `by` is the second axis of a grid, or the columns that distinguish curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axes {
     pub x: String,
     pub by: Vec<String>,
-    /// Whether these are the axes of the sweep because it does not vary L and alpha.
+    /// They are the sweep's, because it does not vary L and alpha.
     pub is_own: bool,
 }
 
-/// Returns the default axes of a figure: L and alpha, or the sweep's own axes with most values. `x` is the axis that the user
-/// gives, if any.
+/// L and alpha, or the sweep's own axes with most values. `x`: the axis that the user gives.
 pub fn default_axes(samples: &Samples, kind: FigureKind, x: Option<&str>) -> Result<Axes> {
     let is_curves = kind == FigureKind::Curves;
     let order = if x.is_some() { [ALPHA, BLOCK] } else { [BLOCK, ALPHA] };
@@ -65,15 +64,14 @@ fn nothing_varies(samples: &Samples, kind: FigureKind) -> Error {
     }
 }
 
-/// The samples that a figure shows, and sentences about those that it leaves out.
+/// `notes` are sentences about what is left out.
 #[derive(Clone, Debug)]
 pub struct Selected {
     pub samples: Samples,
     pub notes: Vec<String>,
 }
 
-/// Selects the samples that a figure can show. If points differ in a further parameter, and only one of its values spans the
-/// axes, the figure shows that value.
+/// If points differ in a further parameter of which only one value spans the axes, the figure shows that value.
 pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
     let mut selected = Selected { samples: samples.clone(), notes: Vec::new() };
     // A measurement on the axis gives each point its own place.
@@ -114,8 +112,7 @@ pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
     }
 }
 
-/// Returns the type of nodes if it differs within the figure and is no axis, or the first column, besides the axes, that differs
-/// within a cell.
+/// The type of nodes, or the first column besides the axes that differs within a cell.
 fn mixed_column(samples: &Samples, by: &[&str]) -> Result<Option<String>> {
     if !by.contains(&NODE_TYPE) && !samples.is_constant(NODE_TYPE) {
         return Ok(Some(NODE_TYPE.to_owned()));
@@ -125,7 +122,6 @@ fn mixed_column(samples: &Samples, by: &[&str]) -> Result<Option<String>> {
     Ok(samples.mixed_columns(by).find(differs).map(str::to_owned))
 }
 
-/// Returns the sentence about the values of a column that a figure leaves out.
 fn left_out(column: &str, shown: &Samples, parts: &[Samples], request: &Request) -> String {
     let name = |part: &Samples| match part.first_value(column) {
         Some(value) => columns::label(column, &value),

@@ -19,9 +19,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("locate.html");
-/// The smallest share of accesses or misses of a row.
 const LEAST_SHARE: f64 = 0.001;
-/// The smallest share of a dot, and the most dots.
+/// Of a dot, and the most dots.
 const LEAST_DOT: f64 = 0.02;
 const MAX_DOTS: usize = 12;
 
@@ -31,7 +30,7 @@ struct Context<'a> {
     sentence: String,
     notes: &'a [String],
     caches: [String; 2],
-    /// Names of the maps of which rows have rates.
+    /// Of which rows have rates.
     maps: Vec<String>,
     lines: Vec<Row>,
     functions: Vec<Row>,
@@ -48,7 +47,7 @@ struct Row {
     rates: Vec<String>,
 }
 
-/// Writes `locate.html`, and with a measured map also `figures/` with a figure of it, into a folder. Returns the path of the page.
+/// Writes `locate.html` and, with a measured map, `figures/`. Returns the path of the page.
 pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Samples>, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     let folder = if map.is_some() { &figures } else { to };
@@ -97,13 +96,13 @@ fn row(part: &Part, rates: Option<&CodeRates>, maps: &[RateColumn]) -> Row {
     }
 }
 
-/// Returns the rate of a line on a map, or why it has none; `None` for parts of several kinds.
+/// Or why it has none; `None` for parts of several kinds.
 fn rate(part: &Part, rates: &CodeRates, map: RateColumn) -> Option<String> {
     let is_one = part.kinds.len() == 1 && part.place.is_some();
     is_one.then(|| rates.site(map, &site(part, 1.0)).map_or_else(|reason| reason.to_string(), |rate| rate.words()))
 }
 
-/// Draws the larger lines as dots on the map of independent accesses that has the rates of most of them; `None` without such a map.
+/// On the map of independent accesses that has the rates of most of the larger lines.
 fn draw_map(located: &Located, samples: &Samples, to: &Path) -> Result<Option<Picture>> {
     let dots: Vec<Code> = located.lines.iter().filter(|part| part.weight() >= LEAST_DOT).filter_map(dot).collect();
     let dots = &dots[..dots.len().min(MAX_DOTS)];
@@ -124,7 +123,7 @@ fn draw_map(located: &Located, samples: &Samples, to: &Path) -> Result<Option<Pi
     Drawing::new(drawn, "map", title, caption).picture(to).map(Some)
 }
 
-/// Returns a line with a place as a code. Apex-Map has no strides, and a sweep through caches is as fast as its instructions.
+/// Apex-Map has no strides, and a sweep through caches is as fast as its instructions.
 fn dot(part: &Part) -> Option<Code> {
     let is_on_map = |alpha: f64| match part.kind() {
         Kind::Strided => false,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("validation.html");
 
-/// Writes `validate.html` and its figures into a folder, and returns the path of the HTML page.
+/// Writes `validate.html` and its figures; returns the path of the page.
 pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
@@ -65,7 +65,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns the checks by their places in a paper, in their order.
+/// By their places in a paper, in their order.
 pub fn sources(checks: &[&Check]) -> Vec<Value> {
     let of_one = |own: &[&Check]| {
         let lines: Vec<Value> = own.iter().map(|check| line(check)).collect();
@@ -86,13 +86,13 @@ fn line(check: &Check) -> Value {
     })
 }
 
-/// Returns the indices of P and of Q among the variables of a model that has both.
+/// Of a model that has both.
 fn ranks_and_look_ahead(model: &dyn Model) -> Option<(usize, usize)> {
     let about = model.about();
     Some((about.variable_index(RANKS.name)?, about.variable_index(LOOK_AHEAD.name)?))
 }
 
-/// Returns the figures of a fit: model and measurement over P, and over Q if it varies at one P.
+/// Over P, and over Q if it varies at one P.
 fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;

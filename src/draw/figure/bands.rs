@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use ndarray::Array2;
 
-/// A corner of a triangle: its position, its value, and an id shared by all triangles that touch it.
+/// `id` is shared by all triangles that touch the corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corner {
     pub x: f64,
@@ -17,8 +17,7 @@ pub struct Corner {
     pub id: usize,
 }
 
-/// Returns the triangles of a grid with columns at `x`, rows at `y` and values `values[[row, column]]`. Cells with a
-/// NaN corner are left out.
+/// Cells with a NaN corner are left out. `values` are at [row, column].
 pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]> {
     let width = x.len();
     let corner = |j: usize, i: usize| Corner { x: x[i], y: y[j], z: values[[j, i]], id: j * width + i };
@@ -38,7 +37,7 @@ pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]>
     triangles
 }
 
-/// Returns the part of a triangle where `low <= z <= high`: a convex polygon, empty if the triangle has no such part.
+/// Returns the part where `low <= z <= high`: a convex polygon, or nothing.
 pub fn band(triangle: &[Corner; 3], low: f64, high: f64) -> Vec<(f64, f64)> {
     let points: Vec<_> = triangle.iter().map(|c| (c.x, c.y, c.z)).collect();
     let above = clip(&points, |z| z - low);
@@ -46,7 +45,7 @@ pub fn band(triangle: &[Corner; 3], low: f64, high: f64) -> Vec<(f64, f64)> {
     if within.len() < 3 { Vec::new() } else { within.into_iter().map(|(x, y, _)| (x, y)).collect() }
 }
 
-/// Returns the part of a convex polygon where `inside(z) >= 0` (Sutherland-Hodgman).
+/// Keeps the part where `inside(z) >= 0` (Sutherland-Hodgman).
 fn clip(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64, f64, f64)> {
     let mut kept = Vec::new();
     for (k, a) in polygon.iter().enumerate() {
@@ -63,11 +62,10 @@ fn clip(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64, f
     kept
 }
 
-/// An end of a piece of an iso-line: the ids of the corners of its edge, and its position.
+/// The ids of the corners of an edge, and a position on it.
 type End = ((usize, usize), (f64, f64));
 
-/// Returns the piece of the line `z = level` within a triangle. A corner exactly on the level counts as above it, so
-/// that pieces of neighbouring triangles always meet.
+/// A corner exactly on the level counts as above it, so that pieces of neighbouring triangles always meet.
 fn crossing(triangle: &[Corner; 3], level: f64) -> Option<[End; 2]> {
     let mut ends = Vec::new();
     for k in 0..3 {
@@ -82,7 +80,7 @@ fn crossing(triangle: &[Corner; 3], level: f64) -> Option<[End; 2]> {
     ends.try_into().ok()
 }
 
-/// Returns the lines `z = level`, each as points in order. A closed line ends where it begins.
+/// Each line has its points in order; a closed one ends where it begins.
 pub fn iso_lines(triangles: &[[Corner; 3]], level: f64) -> Vec<Vec<(f64, f64)>> {
     let pieces: Vec<[End; 2]> = triangles.iter().filter_map(|t| crossing(t, level)).collect();
     let mut at_edge: HashMap<(usize, usize), Vec<usize>> = HashMap::new();

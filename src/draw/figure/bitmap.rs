@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use super::text::{self, Font, Side};
 use apexmap_base::error::{Error, Result};
 
-/// The pixels of a sheet at several times the resolution of its PNG file.
+/// Pixels at several times the resolution of the PNG file.
 pub struct Bitmap {
     sheet: Sheet,
     pixels: Vec<u8>,
@@ -30,7 +30,6 @@ impl Bitmap {
         BitmapPainter { backend, scale: self.sheet.dots * self.sheet.oversampling as f64 }
     }
 
-    /// Returns the bytes of the PNG file, resolution included.
     pub fn encode(&self) -> Result<Vec<u8>> {
         const INCHES_PER_METRE: f64 = 39.370_078_74;
         let (width, height) = self.sheet.png_size();
@@ -51,7 +50,7 @@ impl Bitmap {
     }
 }
 
-/// Shrinks an RGB picture: each new pixel is the mean of `times` by `times` pixels.
+/// Each new pixel is the mean of `times` by `times` pixels.
 fn shrink(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8> {
     let mut small = Vec::with_capacity(width * height * 3);
     for y in 0..height {
@@ -72,7 +71,7 @@ struct BitmapPainter<'a> {
     scale: f64,
 }
 
-/// Distance from the anchor of a text, its top, down to its base line, in line heights. plotters places text this way.
+/// Distance from the top of a text down to its base line, in line heights, as plotters places text.
 const BASELINE: f64 = 0.5;
 
 impl BitmapPainter<'_> {

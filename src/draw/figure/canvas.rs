@@ -22,7 +22,6 @@ pub struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// Creates an empty canvas: white, or dark for a dark style.
     pub fn new(painter: &'a mut dyn Painter, sheet: Sheet) -> Result<Self> {
         let mut canvas = Self { painter, sheet, spots: Vec::new() };
         canvas.fill(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
@@ -38,7 +37,6 @@ impl<'a> Canvas<'a> {
         self.sheet.width - self.sheet.bar
     }
 
-    /// Returns a colour as drawn on this sheet.
     fn shade(&self, colour: RGBColor) -> RGBColor {
         if self.sheet.style.is_dark() { on_dark(colour) } else { colour }
     }
@@ -47,7 +45,7 @@ impl<'a> Canvas<'a> {
         self.painter.polygon(points, self.shade(colour), opacity)
     }
 
-    /// Draws a filled convex polygon, enlarged by a fraction of a pixel so that no seam shows between neighbours.
+    /// Enlarges a convex polygon by a fraction of a pixel, so that no seam shows between neighbours.
     pub fn patch(&mut self, points: &[Xy], colour: RGBColor) -> Result<()> {
         // With more than half a pixel, one of the two neighbours covers each pixel on a shared side completely.
         self.polygon(&inflate(points, 0.55), colour, 1.0)
@@ -57,7 +55,7 @@ impl<'a> Canvas<'a> {
         self.painter.line(points, self.shade(colour), width)
     }
 
-    /// Draws a line of alternating dashes and gaps of these lengths. The pattern continues around corners.
+    /// The pattern of dashes and gaps continues around corners.
     pub fn dashed_line(&mut self, points: &[Xy], colour: RGBColor, width: f64, pattern: &[f64]) -> Result<()> {
         if pattern.is_empty() {
             return self.line(points, colour, width);
@@ -101,12 +99,12 @@ impl<'a> Canvas<'a> {
         self.line(&[(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], colour, width)
     }
 
-    /// Draws a filled disc with a thin white rim, which keeps it visible on any colour.
+    /// A thin white rim keeps the disc visible on any colour.
     pub fn dot(&mut self, centre: Xy, radius: f64, colour: RGBColor) -> Result<()> {
         self.painter.disc(centre, radius, self.shade(colour), radius + 0.7, self.shade(WHITE))
     }
 
-    /// Draws a red cross with a white rim, the mark of a failed measurement.
+    /// The mark of a failed measurement.
     pub fn cross(&mut self, (x, y): Xy) -> Result<()> {
         for (arm, colour, width) in [(5.0, WHITE, 4.0), (4.0, RGBColor(200, 30, 30), 2.0)] {
             self.line(&[(x - arm, y - arm), (x + arm, y + arm)], colour, width)?;
@@ -115,26 +113,24 @@ impl<'a> Canvas<'a> {
         Ok(())
     }
 
-    /// Draws a line of text. Its capitals are vertically centred on `position`.
+    /// Centres the capitals vertically on `position`.
     pub fn text(&mut self, text: &str, position: Xy, side: Side, font: Font) -> Result<()> {
         let font = font.with_colour(self.shade(font.colour));
         self.painter.text(&text::clean(text), position, side, font, false)
     }
 
-    /// Draws a line of text that reads upwards, centred on `position`.
     pub fn upward_text(&mut self, text: &str, position: Xy, font: Font) -> Result<()> {
         let font = font.with_colour(self.shade(font.colour));
         self.painter.text(&text::clean(text), position, Side::Middle, font, true)
     }
 
-    /// Draws title and subtitle, and returns the y position below them. Text after a line break in the subtitle is a
-    /// warning: it is drawn even where a caption replaces title and subtitle.
+    /// Returns the y position below the header. Text after a line break in the subtitle is a warning, which is always drawn.
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
         let width = self.sheet.width - 2.0 * (self.sheet.margin + 4.0);
         self.narrow_header(title, subtitle, (width, self.sheet.subtitle_lines))
     }
 
-    /// Draws title and subtitle as [`Self::header`] does, in a column of this width, with at most `lines` lines of subtitle.
+    /// As [`Self::header`], in a column of this width, with at most `lines` lines of subtitle.
     pub fn narrow_header(&mut self, title: &str, subtitle: &str, (width, lines): (f64, usize)) -> Result<f64> {
         let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
         if !self.sheet.has_header() {
@@ -154,7 +150,7 @@ impl<'a> Canvas<'a> {
         Ok(self.paragraph(warning, (margin, y), INK, (width, 3))? + self.sheet.margin)
     }
 
-    /// Draws at most `lines` lines of small type, `width` pixels wide, below a position; returns their lower end.
+    /// Draws at most `lines` lines of small type below a position; returns their lower end.
     fn paragraph(
         &mut self,
         words: &str,
@@ -177,10 +173,8 @@ pub trait Painter {
 
     fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()>;
 
-    /// Draws a disc with a rim between the radii `radius` and `outer`.
     fn disc(&mut self, centre: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
 
-    /// Draws a line of text. Perpendicular to its direction, its capitals are centred on `position`. It may read
-    /// upwards.
+    /// Centres the capitals on `position`, perpendicular to the direction of the text.
     fn text(&mut self, text: &str, position: Xy, side: Side, font: Font, upwards: bool) -> Result<()>;
 }

@@ -16,10 +16,9 @@ use super::{frame, ticks};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{Unit, plural};
 
-/// A category for each cell of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
-    /// Title, axes and the values that cells show besides their categories.
+    /// `values` are what cells show besides their categories.
     pub grid: Grid,
     /// Indices into `names` at [y, x]; `None` is a gap.
     pub cells: Array2<Option<usize>>,
@@ -28,44 +27,36 @@ pub struct Categories {
     pub shown: CellText,
 }
 
-/// What a cell shows besides the colour of its category.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CellText {
-    /// The name of the category.
     Name,
-    /// The value of the grid; numbers without a unit are written in per cent. The key lists the categories that occur.
+    /// Values without a unit are in per cent. The key lists the categories that occur.
     Value,
-    /// A letter, and the value of the grid: the ratio of the fastest machine's speed to the second's. Cells are striped where
-    /// the second may be as fast, and carry a cross where at least one machine did not finish.
+    /// The letter of the fastest machine, and its speed relative to the second's; striped where the second may be as fast.
     Lead {
         /// Cells (row, column) where the interval does not separate the fastest from the next.
         undecided: Vec<(usize, usize)>,
-        /// Words of the legend for undecided cells.
         undecided_label: &'static str,
     },
 }
 
-/// Letters of machines in cells and key, because colours are not distinct in grey.
+/// Colours are not distinct in grey.
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
-/// Maximum number of machines in a map of leads.
 pub const MAX_WINNERS: usize = LETTERS.len();
 
 /// Row and column of a cell.
 type Place = (usize, usize);
 
-/// The type of leads in cells.
 struct LeadText {
     size: f64,
     with_numbers: bool,
 }
 
 impl Categories {
-    /// Returns the cells (y, x) that have a category, with its index, row by row.
     fn cells_with_category(&self) -> Vec<(Place, usize)> {
         self.cells.indexed_iter().filter_map(|(cell, category)| Some((cell, (*category)?))).collect()
     }
 
-    /// Returns the cells of the table's rows.
     fn rows(&self) -> Vec<Place> {
         match self.shown {
             CellText::Value => self.grid.filled_cells(),
@@ -127,12 +118,11 @@ impl Categories {
         canvas.text(&words, rect.centre(), Side::Middle, Font::new(*size).with_colour(readable_on(colour)))
     }
 
-    /// Returns whether a value is a fraction above one: the machine was faster than its limit.
+    /// The machine was faster than its limit.
     fn is_above(&self, value: f64) -> bool {
         self.shown == CellText::Value && self.grid.z.unit == Unit::None && value > 1.0
     }
 
-    /// Returns the letter of the fastest machine, and its lead if there is a second.
     fn lead(&self, cell: Place, who: usize) -> String {
         match self.grid.values[cell] {
             margin if margin.is_nan() => LETTERS[who].to_owned(),
@@ -140,7 +130,7 @@ impl Categories {
         }
     }
 
-    /// Returns the type of leads, which is the same in all cells.
+    /// The same in all cells.
     fn lead_text(&self, area: &Cells) -> LeadText {
         let is_lead = matches!(self.shown, CellText::Lead { .. });
         let cells = if is_lead { self.cells_with_category() } else { Vec::new() };
@@ -180,7 +170,6 @@ impl Categories {
         Ok(())
     }
 
-    /// Names the quantity of the values in the lower right corner.
     fn draw_quantity(&self, canvas: &mut Canvas, area: &Rect) -> Result<()> {
         let above =
             if self.grid.values.iter().any(|value| self.is_above(*value)) { "; striped: above 100 %" } else { "" };
@@ -193,7 +182,6 @@ impl Categories {
         Ok(())
     }
 
-    /// Explains the marks of a map of leads.
     fn draw_marks(&self, canvas: &mut Canvas, area: &Rect, undecided: Option<&'static str>) -> Result<()> {
         let mut key: Vec<Key> = undecided.map(Key::Undecided).into_iter().collect();
         key.extend((!self.grid.failed.is_empty()).then_some(Key::Unfinished));
@@ -203,7 +191,6 @@ impl Categories {
 }
 
 impl Drawable for &Categories {
-    /// Fails also if there are more names than colours, or if the parts do not match in size.
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         self.check()?;
         let grid = &self.grid;
@@ -276,7 +263,7 @@ impl Drawable for &Categories {
     }
 }
 
-/// Returns the colour of a machine where its lead is not certain.
+/// Where a lead is not certain.
 fn pale(colour: RGBColor) -> RGBColor {
     let lighter = |c: u8| (f64::from(c) * 0.4 + 255.0 * 0.6) as u8;
     RGBColor(lighter(colour.0), lighter(colour.1), lighter(colour.2))

@@ -7,7 +7,7 @@ use super::grid::{Axis, Grid};
 use super::ticks::Scale;
 use apexmap_base::error::Result;
 
-/// Returns the limits of the cells along an axis: midway between its values, on its own scale.
+/// Midway between the values, on the axis's own scale.
 fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let places: Vec<f64> = axis.values.iter().map(|v| scale.place(*v)).collect();
     let Some((first, last)) = places.first().zip(places.last()) else { return Vec::new() };
@@ -21,7 +21,7 @@ fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
         .collect()
 }
 
-/// The axes of a map, and the limits of its cells.
+/// `x` and `y` are the limits of the cells.
 pub struct Cells {
     pub frame: Frame,
     x: Vec<f64>,
@@ -29,7 +29,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Draws header and axes. The right margin of the picture stays free for a key.
+    /// Leaves the right margin free for a key.
     pub fn new(canvas: &mut Canvas, (title, subtitle): (&str, &str), (x, y): (&Axis, &Axis)) -> Result<Self> {
         let x_limits = limits(x, &x.scale()?);
         let y_limits = limits(y, &y.scale()?);
@@ -42,14 +42,12 @@ impl Cells {
         Ok(Self { frame, x: x_limits, y: y_limits })
     }
 
-    /// Returns the rectangle of row `j` and column `i`.
     pub fn rect(&self, j: usize, i: usize) -> Rect {
         let (left, bottom) = self.frame.point(self.x[i], self.y[j]);
         let (right, top) = self.frame.point(self.x[i + 1], self.y[j + 1]);
         Rect { left, top, right, bottom }
     }
 
-    /// Records the positions of the rows of the grid's table, and draws crosses where measurements failed.
     pub fn draw_marks(&self, canvas: &mut Canvas, grid: &Grid) -> Result<()> {
         self.record_spots(canvas, grid);
         for (j, i) in &grid.failed {

@@ -13,19 +13,17 @@ pub const PANEL: RGBColor = RGBColor(248, 248, 248);
 pub const HATCH: RGBColor = RGBColor(244, 244, 244);
 pub const HATCH_LINE: RGBColor = RGBColor(200, 200, 200);
 
-/// Returns a colour of viridis (van der Walt and Smith, 2015). 0 is dark violet and 1 is yellow; brightness rises
-/// evenly.
+/// viridis (van der Walt and Smith, 2015): 0 is dark violet, 1 is yellow, and brightness rises evenly.
 pub fn viridis(share: f64) -> RGBColor {
     ViridisRGB.get_color(share.clamp(0.0, 1.0))
 }
 
-/// Returns a colour of viridis for lines: without the yellow that is faint on white, or the violet that is faint on a dark
-/// ground.
+/// viridis without the yellow that is faint on white, or the violet that is faint on a dark ground.
 pub fn ramp(share: f64, dark: bool) -> RGBColor {
     viridis(if dark { 0.25 + 0.75 * share } else { 0.88 * share })
 }
 
-/// Returns a colour as drawn on a dark ground: ink, ground and the greys between them are exchanged. Other colours stay.
+/// Exchanges ink, ground and the greys between them; other colours stay.
 pub fn on_dark(colour: RGBColor) -> RGBColor {
     let exchanged = [
         (WHITE, RGBColor(20, 23, 28)),
@@ -39,8 +37,7 @@ pub fn on_dark(colour: RGBColor) -> RGBColor {
     exchanged.into_iter().find(|(light, _)| *light == colour).map_or(colour, |(_, dark)| dark)
 }
 
-/// Returns red below 1/2, nearly white at 1/2, and blue above: ColorBrewer's RdBu (Harrower and Brewer, 2003), which
-/// colour-blind readers can distinguish. Colours between its eleven steps are interpolated.
+/// ColorBrewer's RdBu (Harrower and Brewer, 2003), which colour-blind readers can distinguish: red below 1/2, nearly white there, blue above.
 pub fn diverging(share: f64) -> RGBColor {
     const STEPS: [[u8; 3]; 11] = [
         [103, 0, 31],
@@ -64,14 +61,13 @@ pub fn diverging(share: f64) -> RGBColor {
     RGBColor(mix(0), mix(1), mix(2))
 }
 
-/// Returns `count` evenly spaced colours of a map, from its lowest to its highest, as `#rrggbb`.
+/// From the lowest to the highest, as `#rrggbb`.
 pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
     let colour = |k: usize| map(k as f64 / (count - 1) as f64);
     (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
 }
 
-/// Returns nearly black or nearly white, whichever is easier to read on `ground` (WCAG relative luminance). A dark ground of
-/// the figure does not change them.
+/// Nearly black or nearly white, by the WCAG relative luminance of `ground`. A dark figure does not change them.
 pub fn readable_on(ground: RGBColor) -> RGBColor {
     let linear = |channel: u8| {
         let c = f64::from(channel) / 255.0;
@@ -82,7 +78,7 @@ pub fn readable_on(ground: RGBColor) -> RGBColor {
     if luminance > 0.18 { RGBColor(4, 4, 4) } else { RGBColor(251, 251, 251) }
 }
 
-/// The palette of Okabe and Ito for colour-blind readers. Grey replaces their yellow, which is faint on white.
+/// Okabe and Ito's palette for colour-blind readers; grey replaces their yellow, which is faint on white.
 pub const SERIES: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -94,7 +90,7 @@ pub const SERIES: [RGBColor; 8] = [
     RGBColor(136, 136, 136),
 ];
 
-/// Colours of classes: Paul Tol's muted scheme for colour-blind readers, its pale grey first, and a dark grey.
+/// Paul Tol's muted scheme for colour-blind readers, its pale grey first, and a dark grey.
 pub const CLASSES: [RGBColor; 12] = [
     RGBColor(221, 221, 221),
     RGBColor(204, 102, 119),

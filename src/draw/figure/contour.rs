@@ -15,30 +15,26 @@ use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 
-/// The levels that divide a quantity into bands, and the colours of the bands.
 pub struct Bands {
     pub z: Scale,
     pub levels: Vec<f64>,
-    /// Maps a share of the way from the first band to the last to a colour.
+    /// By the share of the way from the first band to the last.
     pub colour: fn(f64) -> RGBColor,
     /// Points (row, column) with a mark other than "measured".
     pub marks: Vec<((usize, usize), Mark)>,
-    /// Named places on the map.
     pub places: Vec<Place>,
 }
 
 impl Bands {
-    /// Creates bands between round levels, from dark to light.
     pub fn from_scale(z: Scale) -> Self {
         Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new(), places: Vec::new() }
     }
 
-    /// Returns the colour of band `k`.
     pub fn band_colour(&self, k: usize) -> RGBColor {
         (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
     }
 
-    /// Returns the colour bar of the bands. `names` are the labels of the levels.
+    /// `names` are the labels of the levels.
     pub fn bar(&self, names: Vec<String>, title: String) -> ColourBar {
         let count = self.levels.len() - 1;
         let share = |k: usize| k as f64 / count as f64;
@@ -48,7 +44,7 @@ impl Bands {
     }
 }
 
-/// A grid in bands of magnitudes. Its scale also covers `range`.
+/// The scale also covers `range`.
 pub struct Contour<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
@@ -87,7 +83,7 @@ pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()>
     frame::draw_key(canvas, &frame.area, &marks)
 }
 
-/// Draws the bands and lines of a grid in a frame, or the remark if there are none. Returns the lines with their labels.
+/// Writes `remark` if there are no bands. Returns the lines with their labels.
 pub fn draw_area<'a>(
     canvas: &mut Canvas,
     grid: &Grid,
@@ -110,14 +106,14 @@ pub fn draw_area<'a>(
     Ok(lines)
 }
 
-/// Returns the grid's triangles in pixels. Their values are positions on the z scale.
+/// In pixels, with positions on the z scale as values.
 fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
     let x: Vec<f64> = grid.x.values.iter().map(|v| frame.point(*v, frame.y.low).0).collect();
     let y: Vec<f64> = grid.y.values.iter().map(|v| frame.point(frame.x.low, *v).1).collect();
     bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
 }
 
-/// Fills the bands. `levels` are the positions of their limits on the z scale.
+/// `levels` are positions on the z scale.
 fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &Bands) -> Result<()> {
     let count = levels.len() - 1;
     for triangle in triangles {
@@ -131,7 +127,7 @@ fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &
     Ok(())
 }
 
-/// Returns all iso-lines with their labels, the longest first.
+/// The longest first.
 fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
     let mut lines: Vec<(Vec<Xy>, &str)> = Vec::new();
     for k in 1..levels.len() - 1 {
@@ -142,8 +138,7 @@ fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String
     lines
 }
 
-/// Labels the lines where space is free: inside the frame, clear of other labels, of the rectangles `taken` and, if possible, of
-/// measured points.
+/// Avoids the frame, other labels, the rectangles `taken` and, if possible, measured points.
 pub fn label_lines(
     canvas: &mut Canvas,
     lines: &[(Vec<Xy>, &str)],
@@ -201,7 +196,7 @@ fn point_along(line: &[Xy], share: f64) -> Xy {
     line[line.len() - 1]
 }
 
-/// Draws dots at measured points and crosses at failed ones. Returns the kinds of marks drawn.
+/// Returns the kinds of marks drawn.
 fn draw_marks(
     canvas: &mut Canvas,
     grid: &Grid,

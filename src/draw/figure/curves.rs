@@ -16,7 +16,7 @@ use super::ticks::Scale;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::is_informative;
 
-/// Maximum number of series in one figure. The legend has no space for more, and readers could not distinguish them.
+/// The legend has no space for more, and readers could not distinguish them.
 const MAX_SERIES: usize = 21;
 
 /// Quantities as curves over one axis.
@@ -84,9 +84,8 @@ impl CurvePoint {
         Span { y: self.y, low: self.low, high: self.high }
     }
 
-    /// Returns the ratio of this value to `factor` times the other. Its interval includes the uncertainty of both:
-    /// half-widths of logarithms add in quadrature, as for independent estimates. If both estimates come from the same
-    /// launches, the interval is too wide. The ratio of a value to itself is certain.
+    /// Returns the ratio to `factor` times the other value. Half-widths of logarithms add in quadrature, as for independent estimates: too
+    /// wide if both come from the same launches. The ratio of a value to itself is certain.
     pub fn ratio_to(&self, base: &Self, factor: f64) -> Self {
         let y = self.y / (factor * base.y);
         if self == base {
@@ -98,12 +97,11 @@ impl CurvePoint {
     }
 }
 
-/// Curves drawn as lines with markers.
 pub struct CurvePlot<'a> {
     pub curves: &'a Curves,
-    /// Number of consecutive series that share a colour: a measurement, its model or limit, and the attainable rate.
+    /// Consecutive series of one colour: a measurement, its model or limit, and the attainable rate.
     pub group_size: usize,
-    /// A value at which a horizontal line is always drawn.
+    /// Where a horizontal line is always drawn.
     pub level: Option<f64>,
 }
 
@@ -239,7 +237,7 @@ impl CurvePlot<'_> {
         (0..count).map(|k| SeriesStyle::new(k, distinction, style)).collect()
     }
 
-    /// Returns the items of the legend. On paper, lines of one kind differ in dashes, so each has its own.
+    /// On paper, lines of one kind differ in dashes, so each has its own item.
     fn items(&self, style: Style) -> Vec<Item> {
         let labels: Vec<&str> = self.curves.series.iter().map(|series| series.label.as_str()).collect();
         legend::items(&labels, if style == Style::Paper { 1 } else { self.group_size })
@@ -314,7 +312,7 @@ fn draw_line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: S
     Ok(())
 }
 
-/// Draws the legend outside the area of the data. Each entry has the style of a curve, and whether it has intervals.
+/// Each entry has the style of a curve, and whether it has intervals.
 fn draw_legend(canvas: &mut Canvas, styles: &[(bool, SeriesStyle)], legend: &Legend, corner: Xy) -> Result<()> {
     let font = Font::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {
@@ -345,10 +343,10 @@ fn draw_legend(canvas: &mut Canvas, styles: &[(bool, SeriesStyle)], legend: &Leg
     Ok(())
 }
 
-/// Ends of intervals widen the axis by at most this factor beyond all values.
+/// Intervals widen the axis by at most this factor beyond all values.
 const ROOM: f64 = 3.0;
 
-/// A value with the ends of its interval. The ends are NaN if it has no interval.
+/// The ends are NaN without an interval.
 #[derive(Clone, Copy)]
 struct Span {
     y: f64,
@@ -356,8 +354,7 @@ struct Span {
     high: f64,
 }
 
-/// Returns the values that the axis must cover: all points, and the ends of known intervals up to a factor of `ROOM`
-/// beyond them. On a log axis a lower end may be 0 or less; such ends are ignored.
+/// All points, and the ends of known intervals up to a factor of `ROOM` beyond; on a log axis only positive ends.
 fn axis_values(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64> {
     let mut values: Vec<f64> = points.clone().map(|point| point.y).collect();
     let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), y| (l.min(*y), m.max(*y)));
@@ -367,7 +364,7 @@ fn axis_values(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64
     values
 }
 
-/// Returns whether the lower end of an interval is below the axis, and whether the upper end is above it.
+/// Whether the lower end is below the axis, and the upper end above it.
 fn is_beyond(point: Span, y: &Scale) -> (bool, bool) {
     let has_interval = point.low.is_finite() && point.high.is_finite();
     (has_interval && point.low < y.low, has_interval && point.high > y.high)

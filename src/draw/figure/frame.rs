@@ -12,13 +12,11 @@ use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 
-/// Tick values of an axis and their labels.
 pub struct Ticks {
     pub values: Vec<f64>,
     pub labels: Vec<String>,
 }
 
-/// Returns the first set of ticks whose labels fit.
 pub fn choose(
     sets: Vec<Vec<f64>>,
     quantity: &Quantity,
@@ -39,13 +37,11 @@ pub fn choose(
     last
 }
 
-/// An axis of a frame.
 pub struct FrameAxis<'a> {
     pub quantity: &'a Quantity,
     pub scale: Scale,
-    /// Values at which something was measured. Small ticks mark them, and they are labelled where space allows.
+    /// Small ticks mark these values, which are labelled where space allows.
     pub measured: &'a [f64],
-    /// Label only the measured values.
     pub only_measured: bool,
 }
 
@@ -71,7 +67,6 @@ impl<'a> FrameAxis<'a> {
     }
 }
 
-/// The area where data are drawn, with its scales.
 pub struct Frame {
     pub area: Rect,
     pub x: Scale,
@@ -79,7 +74,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the pixel at a pair of positions along the axes, 0 to 1 each.
+    /// At positions along the axes, 0 to 1 each.
     pub fn pixel(&self, x: f64, y: f64) -> Xy {
         (self.area.left + x * self.area.width(), self.area.bottom - y * self.area.height())
     }
@@ -91,7 +86,7 @@ impl Frame {
 
 const TICK_LENGTH: f64 = 6.0;
 
-/// Lays out the axes below `top` and left of `right`. Draws ticks, labels and titles, and grid lines if requested.
+/// Lays out the axes below `top` and left of `right`.
 pub fn draw_axes(
     canvas: &mut Canvas,
     top: f64,
@@ -151,8 +146,7 @@ fn draw_small_ticks(canvas: &mut Canvas, frame: &Frame, x: &[f64], y: &[f64]) ->
     Ok(())
 }
 
-/// A colour bar from bottom to top. `parts` holds the positions, 0 to 1, where its colours begin; `ticks` those of its
-/// labels. The title to its right reads upwards.
+/// `parts` holds the positions, 0 to 1, where colours begin; `ticks` those of labels. The title reads upwards.
 pub struct ColourBar {
     pub parts: Vec<(f64, RGBColor)>,
     pub ticks: Vec<(f64, String)>,
@@ -160,8 +154,7 @@ pub struct ColourBar {
 }
 
 impl ColourBar {
-    /// Creates a bar whose colours change evenly along a scale. Its ticks are the first of `sets` whose labels fit the
-    /// height of the frame.
+    /// Colours change evenly along a scale. Ticks are the first of `sets` whose labels fit the height of the frame.
     pub fn gradient(
         z: &Scale,
         colour: impl Fn(f64) -> RGBColor,
@@ -180,7 +173,7 @@ impl ColourBar {
         Self { parts, ticks, title }
     }
 
-    /// Draws the bar to the right of `frame`. It ends above `key_lines` lines of a key.
+    /// Right of `frame`, above `key_lines` lines of a key.
     pub fn draw(&self, canvas: &mut Canvas, frame: &Rect, key_lines: usize) -> Result<()> {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
         let gap = canvas.sheet.margin + 8.0;
@@ -206,23 +199,22 @@ impl ColourBar {
 
 const KEY_LINE: f64 = 20.0;
 
-/// The meaning of a mark in a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
     Measured,
-    /// A ratio above 1, beyond its uncertainty.
+    /// Above 1, beyond its uncertainty.
     Faster,
-    /// A ratio below 1, beyond its uncertainty.
+    /// Below 1, beyond its uncertainty.
     Slower,
-    /// The 95 % interval of a ratio includes 1.
+    /// The interval of a ratio includes 1.
     Undecided,
     Failed,
     Gap,
-    /// The estimated place of a code.
+    /// The place of a code.
     Estimate,
 }
 
-/// Draws the key of marks in the lower right corner, to the right of the frame.
+/// In the lower right corner, outside of the frame.
 pub fn draw_key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
     for (k, kind) in marks.iter().rev().enumerate() {
         let centre = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
@@ -233,7 +225,7 @@ pub fn draw_key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()>
 }
 
 impl Mark {
-    /// Returns the mark of a point (row, column): the one listed in `special`, otherwise "measured".
+    /// Points are (row, column).
     pub fn find(special: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
         special.iter().find(|(cell, _)| *cell == point).map_or(Mark::Measured, |(_, mark)| *mark)
     }
@@ -268,10 +260,9 @@ pub fn draw_mark(canvas: &mut Canvas, centre: Xy, mark: Mark) -> Result<()> {
     }
 }
 
-/// Radius of the mark of an estimated place.
 pub const ESTIMATE_RADIUS: f64 = 5.0;
 
-/// Draws the mark of an estimated place, which shows on any colour.
+/// Shows on any colour.
 fn draw_diamond(canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
     for (radius, colour) in [(ESTIMATE_RADIUS + 1.5, WHITE), (ESTIMATE_RADIUS, INK), (ESTIMATE_RADIUS - 2.2, WHITE)] {
         canvas.polygon(&[(x + radius, y), (x, y + radius), (x - radius, y), (x, y - radius)], colour, 1.0)?;
@@ -283,7 +274,7 @@ pub fn draw_dot(canvas: &mut Canvas, centre: Xy) -> Result<()> {
     canvas.dot(centre, 1.8, INK)
 }
 
-/// Draws a triangle with a white rim. It points up for -1 and down for 1.
+/// With a white rim; points up for -1 and down for 1.
 fn draw_triangle(canvas: &mut Canvas, (x, y): Xy, direction: f64) -> Result<()> {
     let factor = canvas.sheet.mark_size;
     for (size, colour) in [(6.4 * factor, WHITE), (4.6 * factor, INK)] {
@@ -297,14 +288,14 @@ fn draw_triangle(canvas: &mut Canvas, (x, y): Xy, direction: f64) -> Result<()> 
     Ok(())
 }
 
-/// Draws a pale rectangle with slanted lines, the sign of an unknown value.
+/// The sign of an unknown value.
 pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
     canvas.fill(rect, HATCH)?;
     slanted_lines(canvas, rect, 7.0, HATCH_LINE)?;
     canvas.outline(rect, HATCH_LINE, 0.7)
 }
 
-/// Draws lines through a rectangle, `step` pixels apart along its sides.
+/// `step` pixels apart along the sides.
 pub fn slanted_lines(canvas: &mut Canvas, rect: Rect, step: f64, colour: RGBColor) -> Result<()> {
     // Lines x + y = c, clipped to the rectangle.
     let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
@@ -317,7 +308,6 @@ pub fn slanted_lines(canvas: &mut Canvas, rect: Rect, step: f64, colour: RGBColo
     Ok(())
 }
 
-/// Writes a remark in the middle of an otherwise empty frame.
 pub fn remark(canvas: &mut Canvas, frame: &Rect, words: &str) -> Result<()> {
     canvas.text(words, frame.centre(), Side::Middle, Font::new(text::AXIS).with_colour(GREY))
 }

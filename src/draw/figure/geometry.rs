@@ -1,9 +1,8 @@
 //! Points, rectangles and polygons in the pixels of a picture.
 
-/// A point in pixels, y downwards.
+/// In pixels, y downwards.
 pub type Xy = (f64, f64);
 
-/// A rectangle in pixels, y downwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rect {
     pub left: f64,
@@ -13,7 +12,6 @@ pub struct Rect {
 }
 
 impl Rect {
-    /// Creates a rectangle from its centre.
     pub fn from_centre(centre: Xy, width: f64, height: f64) -> Self {
         let (x, y) = centre;
         Self { left: x - width / 2.0, top: y - height / 2.0, right: x + width / 2.0, bottom: y + height / 2.0 }
@@ -31,7 +29,7 @@ impl Rect {
         ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
     }
 
-    /// Returns the rectangle with each side moved outwards by this many pixels.
+    /// Moves each side outwards by this many pixels.
     pub fn inflate(&self, distance: f64) -> Self {
         Self {
             left: self.left - distance,
@@ -45,7 +43,6 @@ impl Rect {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 
-    /// Returns the area that both rectangles cover.
     pub fn shared_area(&self, other: &Self) -> f64 {
         let width = self.right.min(other.right) - self.left.max(other.left);
         let height = self.bottom.min(other.bottom) - self.top.max(other.top);
@@ -57,7 +54,7 @@ impl Rect {
     }
 }
 
-/// Moves the sides of a convex polygon outwards. Its sharpest corners move a little less.
+/// The sharpest corners of the convex polygon move a little less.
 pub fn inflate(points: &[Xy], distance: f64) -> Vec<Xy> {
     let mut points = points.to_vec();
     // A side without a length has no normal.

@@ -114,9 +114,7 @@ impl Grid {
         ))
     }
 
-    /// Returns the scales of x, y and the values. The scale of the values also covers `range`.
-    ///
-    /// Fails if the grid has nothing to draw.
+    /// Returns the scales of x, y and the values, which also covers `range`. Fails if the grid has nothing to draw.
     pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
         self.check()?;
         self.check_two_by_two("surface")?;

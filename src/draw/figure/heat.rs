@@ -16,14 +16,12 @@ use super::ticks::{self, Scale};
 use super::tiles::tile;
 use apexmap_base::error::Result;
 
-/// The meaning of colours.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Palette {
     Magnitude,
-    /// Distance from 1, on a log scale that extends equally above and below 1.
+    /// Distance from 1, on a log scale symmetric about it.
     Ratio,
-    /// Distance from 0, on a linear scale that extends equally above and below 0, at least to 1. Noise around 0 stays
-    /// pale.
+    /// Distance from 0, on a scale symmetric about it that reaches at least to 1, so that noise stays pale.
     Elasticity,
 }
 
@@ -50,7 +48,6 @@ impl Palette {
         }
     }
 
-    /// Returns the text of a value in its cell.
     fn format_value(self, value: f64, grid: &Grid, with_unit: bool) -> String {
         match self {
             // Adding 0 turns the -0 of rounding into 0.
@@ -61,7 +58,7 @@ impl Palette {
     }
 }
 
-/// A grid as a heat map. Its scale also covers `range`.
+/// The scale also covers `range`.
 pub struct Heat<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
@@ -97,7 +94,7 @@ impl Drawable for Heat<'_> {
     }
 }
 
-/// Draws the cells, with their values where these fit and do not lie under one of the rectangles `covered`.
+/// Writes values where they fit and do not lie under one of the rectangles `covered`.
 fn draw_cells(
     canvas: &mut Canvas,
     grid: &Grid,
@@ -133,7 +130,7 @@ fn draw_cells(
     Ok(())
 }
 
-/// Draws colour bar and key to the right of the frame. `has_places`: the map has estimated places.
+/// `has_places`: the map has estimated places.
 fn draw_bar_and_key(
     canvas: &mut Canvas,
     grid: &Grid,

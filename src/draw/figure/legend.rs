@@ -3,7 +3,6 @@
 use super::geometry::Xy;
 use super::text;
 
-/// The shared part of all names, and the rest of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
     pub common: String,
@@ -11,18 +10,16 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns the width of the widest name.
     fn widest(&self) -> f64 {
         self.own.iter().map(|name| text::width(name, text::TICK, false)).fold(0.0, f64::max)
     }
 
-    /// Wraps each name to lines of this width.
     fn wrap(&self, room: f64) -> Vec<Vec<String>> {
         self.own.iter().map(|name| text::wrap(name, text::TICK, false, room, usize::MAX)).collect()
     }
 }
 
-/// Splits names of the form `a, b = 1, c`: parts that all names share in the same place become the common part.
+/// Splits names such as `a, b = 1, c`; parts that all share in the same place are common.
 pub fn names(labels: &[&str]) -> Names {
     let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
     let kept = Names { common: String::new(), own: labels.iter().map(|label| label.to_string()).collect() };
@@ -39,24 +36,22 @@ pub fn names(labels: &[&str]) -> Names {
     Names { common: join(first, &shared), own: parts.iter().map(|label| join(label, &own)).collect() }
 }
 
-/// What an entry of a legend stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Index of the curve that it looks like.
+    /// The curve that it looks like.
     pub series: usize,
     pub name: String,
-    /// Whether it stands for this part of all groups, whatever their colours.
+    /// Stands for this part of all groups, whatever their colours.
     pub is_shared: bool,
 }
 
-/// Returns the words that a name of a group adds to the first one; `None` if it does not continue that.
+/// What a name adds to the first of its group; `None` if it does not continue that.
 fn added_name(group: &[&str], index: usize) -> Option<String> {
     let rest = group.get(index)?.strip_prefix(group[0])?.trim_start_matches([',', ' ']);
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
-/// Returns an item for each curve. If curves come in groups, such as a measurement, its limit and its model, and are called `NAME`,
-/// `NAME limit` and `NAME model` in all of them, a name gets one item and so does each part.
+/// If curves come in groups that are called `NAME`, `NAME limit` and `NAME model`, each name gets one item, and so does each part.
 pub fn items(labels: &[&str], group_size: usize) -> Vec<Item> {
     let item = |series: usize, name: &str, is_shared| Item { series, name: name.to_owned(), is_shared };
     let each = || labels.iter().enumerate().map(|(series, name)| item(series, name, false)).collect();
@@ -70,17 +65,16 @@ pub fn items(labels: &[&str], group_size: usize) -> Vec<Item> {
     names.chain(shared.iter().enumerate().map(|(k, name)| item(k + 1, name, true))).collect()
 }
 
-/// A curve's name in lines, and the centre of its line sample relative to the legend's corner.
+/// `sample` is the centre of the line sample, relative to the legend's corner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegendEntry {
     pub lines: Vec<String>,
     pub sample: Xy,
 }
 
-/// A legend with its layout; empty if no curve has a name.
+/// Empty if no curve has a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
-    /// The shared part of the names, in lines.
     pub title: Vec<String>,
     pub entries: Vec<LegendEntry>,
     pub size: Xy,
@@ -112,8 +106,7 @@ impl Legend {
         self.size.1
     }
 
-    /// Lays out one column next to the axes, at most `height` high. Names that need more lines than fit are cut in the
-    /// middle, because curves usually differ at the ends of their names.
+    /// One column next to the axes. Names that need too many lines are cut in the middle, because they usually differ at their ends.
     pub fn column(labels: &[&str], height: f64) -> Self {
         let Some(names) = Self::split_labels(labels) else { return Self::empty() };
         let widest = names.widest();
@@ -143,7 +136,7 @@ impl Legend {
         Self { title, entries, size: (room + NAME_OFFSET + HALF_SAMPLE, y) }
     }
 
-    /// Lays out the largest number of columns that fits below axes of this width.
+    /// As many columns as fit below axes of this width.
     pub fn rows(labels: &[&str], width: f64) -> Self {
         let Some(names) = Self::split_labels(labels) else { return Self::empty() };
         let widest = names.widest() + NAME_OFFSET + HALF_SAMPLE + 12.0;
@@ -168,10 +161,8 @@ impl Legend {
 
 /// Distance between the lines of one name, which are closer to each other than names are.
 pub const LINE_HEIGHT: f64 = 15.0;
-/// Distance between names in a legend below the axes.
 const ROW_HEIGHT: f64 = 18.0;
 
-/// Returns the height of the lines of a name after the first.
 fn further_lines_height(lines: &[String]) -> f64 {
     lines.len().saturating_sub(1) as f64 * LINE_HEIGHT
 }

@@ -68,7 +68,7 @@ use table::FigureTable;
 pub enum Figure {
     /// 3-D performance surface (Apex-Map paper, Figures 3 to 6).
     Surface(Grid, View),
-    /// Coloured rectangles, one per cell; failed cells carry a cross.
+    /// Filled contours with labelled lines; failed points carry a cross.
     Contour(Grid),
     /// Every cell as a coloured rectangle; failed cells carry a cross.
     Heat(Grid),
@@ -152,7 +152,6 @@ impl Figure {
     }
 }
 
-/// A drawn figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     pub svg: String,
@@ -173,7 +172,7 @@ pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
 
-/// Draws the figure on a painter of its sheet. Returns the positions of its values.
+/// Returns the positions of the values.
 fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<Spot>> {
     let mut canvas = Canvas::new(painter, sheet)?;
     figure.as_drawable().draw(&mut canvas)?;
@@ -186,9 +185,7 @@ fn sheet(figure: &Figure, style: Style) -> Result<Sheet> {
     Ok(Sheet::new(style, |width| drawable.room(width, style)))
 }
 
-/// Returns the figure as an SVG document, with the positions of its values.
-///
-/// Fails if the data cannot be drawn; the error names the cause.
+/// As an SVG document, with the positions of its values.
 pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
     let sheet = sheet(figure, style)?;
     let size = (sheet.width, sheet.height);
@@ -211,9 +208,7 @@ pub fn save(figure: &Figure, path: &Path) -> Result<()> {
     save_in_style(figure, Style::Screen, path)
 }
 
-/// Writes the figure as [`save`] does, in a style.
-///
-/// Fails if the data cannot be drawn, if the name has another ending, or if the file cannot be written.
+/// As [`save`], in a style.
 pub fn save_in_style(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     let contents = match ending.as_str() {
@@ -230,9 +225,7 @@ pub fn save_in_style(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     new_file::write_user_file_contents(path, contents)
 }
 
-/// Returns the figure as PNG data that record their size in inches.
-///
-/// Fails if the data cannot be drawn; the error names the cause.
+/// The data record their size in inches.
 pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     let sheet = sheet(figure, style)?;
     let mut bitmap = Bitmap::new(sheet);
@@ -240,9 +233,7 @@ pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     bitmap.encode()
 }
 
-/// Returns the figure as a PDF document of one page, with the size of its sheet.
-///
-/// Fails if the data cannot be drawn; the error names the cause.
+/// One page of the size of the sheet.
 pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     let sheet = sheet(figure, style)?;
     let mut pdf = Pdf::new(sheet)?;
@@ -250,19 +241,15 @@ pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     Ok(pdf.finish())
 }
 
-/// A figure that can be drawn, tabulated and described in words.
 trait Drawable {
-    /// Draws the figure. Records a spot on the canvas for each shown row of its table.
-    ///
-    /// Fails if the data cannot be drawn; the error names the cause.
+    /// Records a spot on the canvas for each shown row of the table.
     fn draw(&self, canvas: &mut Canvas) -> Result<()>;
 
-    /// Returns the figure's values.
     fn table(&self) -> FigureTable;
 
     fn description(&self) -> String;
 
-    /// Returns the space that the figure needs on a sheet of this width.
+    /// The space that the figure needs on a sheet of this width.
     fn room(&self, _width: f64, _style: Style) -> Room {
         Room::Flat
     }

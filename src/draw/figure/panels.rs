@@ -12,16 +12,16 @@ use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::{Error, Result};
 
-/// Several grids of one quantity over the same two parameters.
+/// Grids of one quantity over the same parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panels {
     pub title: String,
     pub subtitle: String,
-    /// The grids. Their titles are the names of the panels; the axes have the quantities of the first grid.
+    /// Titles name the panels; the axes have the quantities of the first grid.
     pub grids: Vec<Grid>,
 }
 
-/// Maximum number of panels; more would be too small to read.
+/// More would be too small to read.
 pub const MAX_PANELS: usize = 4;
 
 const GAP: f64 = 34.0;
@@ -94,7 +94,7 @@ impl Drawable for &Panels {
         bands.bar(names, first.z.title()).draw(canvas, &frame.area, 0)
     }
 
-    /// Returns the values of all panels, one below the other, in one unit.
+    /// All panels, one below the other, in one unit.
     fn table(&self) -> FigureTable {
         let Some(first) = self.grids.first() else { return FigureTable { head: Vec::new(), rows: Vec::new() } };
         let values: Vec<f64> = self.grids.iter().flat_map(|grid| grid.values.iter().copied()).collect();
@@ -116,7 +116,6 @@ impl Drawable for &Panels {
     }
 }
 
-/// Draws the contours of one machine below its name.
 fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
     let lines = contour::draw_area(canvas, grid, frame, bands, names, "no four neighbouring points")?;
     for ((j, i), value) in grid.values.indexed_iter() {
@@ -133,7 +132,7 @@ fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, na
     canvas.text(&name, position, Side::Middle, Font::bold(text::AXIS))
 }
 
-/// Returns the densest ticks whose labels do not touch.
+/// The densest ticks whose labels do not touch.
 fn choose_ticks(axis: &Axis, scale: &Scale, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
     let binary = ticks::is_binary(&axis.values);
     let sets = ticks::tick_sets(scale, &axis.values, axis.quantity.unit, binary);

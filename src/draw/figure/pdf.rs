@@ -13,25 +13,22 @@ use super::sheet::Sheet;
 use super::text::{Font, Side};
 use apexmap_base::error::{Error, Result};
 
-/// Points per inch, the unit of PDF.
 const POINTS: f64 = 72.0;
-/// Level of zlib: small files at little time.
+/// Of zlib: small files at little time.
 const COMPRESSION: u8 = 6;
 
-/// A PDF document under construction.
 pub struct Pdf {
     sheet: Sheet,
     content: Content,
-    /// The regular and the bold face.
     faces: [Face<'static>; 2],
     glyphs: HashMap<(bool, GlyphId), Vec<Stroke>>,
-    /// Opacities in use. Each has a graphics state of this index.
+    /// Each has a graphics state of this index.
     opacities: Vec<f64>,
-    /// The current fill colour, which need not be set again.
+    /// Need not be set again.
     fill: Option<RGBColor>,
 }
 
-/// A part of a glyph's outline, in units of the face.
+/// In units of the face.
 #[derive(Clone, Copy)]
 enum Stroke {
     Move(f64, f64),
@@ -41,8 +38,6 @@ enum Stroke {
 }
 
 impl Pdf {
-    /// Starts a page of the size of a sheet.
-    ///
     /// Fails if the embedded fonts cannot be read.
     pub fn new(sheet: Sheet) -> Result<Self> {
         let face = |font| Face::parse(font, 0).map_err(|_| Error::internal("the embedded font cannot be read"));
@@ -103,8 +98,7 @@ impl Pdf {
         }
     }
 
-    /// Returns the outline of a character, its glyph and its width in units of the face. A character that the font does not
-    /// have is an empty box.
+    /// Returns the outline and its width, in units of the face. A missing character is an empty box.
     fn glyph(&mut self, character: char, bold: bool) -> (&[Stroke], f64) {
         let face = &self.faces[usize::from(bold)];
         let glyph = face.glyph_index(character).unwrap_or(GlyphId(0));
@@ -211,7 +205,7 @@ fn shares(RGBColor(red, green, blue): RGBColor) -> [f32; 3] {
     [red, green, blue].map(|channel| f32::from(channel) / 255.0)
 }
 
-/// Returns the four curves of a circle that starts at its right. The error of the radius is below 0.03 %.
+/// From the right of a circle. The error of the radius is below 0.03 %.
 fn quarters((x, y): Xy, radius: f64) -> [[f32; 6]; 4] {
     /// Distance of a control point, in radii: 4 (sqrt(2) - 1) / 3.
     const REACH: f64 = 0.552_284_75;
@@ -224,7 +218,6 @@ fn quarters((x, y): Xy, radius: f64) -> [[f32; 6]; 4] {
     })
 }
 
-/// Collects the outline of a glyph.
 #[derive(Default)]
 struct Outline {
     strokes: Vec<Stroke>,

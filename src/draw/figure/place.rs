@@ -8,19 +8,14 @@ use super::grid::Grid;
 use super::text::{self, Font, Side};
 use apexmap_base::error::Result;
 
-/// A place on a map, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// Position on the x axis, in its unit.
     pub x: f64,
-    /// Position on the y axis, in its unit.
     pub y: f64,
-    /// Label of the place.
     pub label: String,
 }
 
 impl Place {
-    /// Returns whether the place is within the values of both axes.
     pub fn is_within(&self, grid: &Grid) -> bool {
         let within = |values: &[f64], place: f64| {
             let (Some(first), Some(last)) = (values.first(), values.last()) else { return false };
@@ -33,25 +28,22 @@ impl Place {
 
 const RADIUS: f64 = ESTIMATE_RADIUS;
 const LABEL: f64 = text::TICK;
-/// Maximum width of a label, relative to the map.
+/// Of a label, relative to the map.
 const WIDEST: f64 = 0.8;
 
-/// A place with its position in the picture.
 pub struct Placed {
     centre: Xy,
     label: String,
-    /// The rectangle of the label.
     pub rect: Rect,
 }
 
 impl Placed {
-    /// Returns the rectangles that other texts should avoid.
     pub fn rects(places: &[Placed]) -> Vec<Rect> {
         places.iter().flat_map(|place| [mark_rect(place.centre), place.rect]).collect()
     }
 }
 
-/// Lays out the places that are within the axes of a grid: each label next to its mark and clear of the others.
+/// Each label is next to its mark and clear of the others.
 pub fn lay_out(grid: &Grid, frame: &Frame, places: &[Place]) -> Vec<Placed> {
     let mut shown: Vec<(Xy, &str)> = places
         .iter()
@@ -82,7 +74,7 @@ fn mark_rect(centre: Xy) -> Rect {
     Rect::from_centre(centre, 2.0 * RADIUS + 4.0, 2.0 * RADIUS + 4.0)
 }
 
-/// Returns the rectangle of a label next to a mark, within the area. It covers as little of the rectangles `taken` as possible.
+/// Covers as little of the rectangles `taken` as possible.
 fn label_rect((x, y): Xy, width: f64, area: &Rect, taken: &[Rect]) -> Rect {
     let height = LABEL * 1.3;
     let right = RADIUS + 4.0 + width / 2.0;

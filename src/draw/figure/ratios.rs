@@ -20,32 +20,27 @@ use super::view::View;
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 
-/// The ratio of one machine to another over two parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratios {
-    /// Ratios in `z`; `failed` are points that one of the two machines did not finish.
+    /// `failed` are points that one of the two machines did not finish.
     pub grid: Grid,
-    /// Cells (row, column) whose difference from 1 is not significant, or that have no interval.
+    /// Cells (row, column) not significantly different from 1, or without an interval.
     pub undecided: Vec<(usize, usize)>,
-    /// Words of the legend for undecided cells.
     pub undecided_label: &'static str,
-    /// The machine that did not finish, for each of the grid's `failed`.
+    /// By index of the grid's `failed`.
     pub unfinished: Vec<String>,
 }
 
-/// How ratios are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RatioForm {
     /// Cells, striped where the difference from 1 is not significant.
     Map,
-    /// Filled contours.
     Contour,
     /// A 3-D surface, with a line along it at 1.
     Surface(View),
 }
 
 impl Ratios {
-    /// Returns the mark of each cell (row, column).
     fn marks(&self) -> Vec<((usize, usize), Mark)> {
         let mark = |cell: (usize, usize), ratio: f64| match ratio > 1.0 {
             _ if self.undecided.contains(&cell) => Mark::Undecided,
@@ -55,8 +50,7 @@ impl Ratios {
         self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(cell, v)| (cell, mark(cell, *v))).collect()
     }
 
-    /// Returns the scale. Up to 4 its ends are powers of the root of two, beyond they are powers of two. A scale that
-    /// is much longer than needed makes all colours pale.
+    /// Ends are powers of the root of two up to 4, then of two: a scale much longer than needed makes all colours pale.
     fn scale(&self) -> Result<Scale> {
         let ratios = || self.grid.values.iter().copied();
         let fine = Scale::for_ratios(ratios(), 0.5, &self.grid.z.label)?;
@@ -64,7 +58,7 @@ impl Ratios {
     }
 }
 
-/// Returns levels at powers of a root of two, 1 among them, in at most twelve bands.
+/// Powers of a root of two, 1 among them, in at most twelve bands.
 fn levels(scale: &Scale) -> Vec<f64> {
     let reach = scale.high.log2();
     let steps = [0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -73,7 +67,6 @@ fn levels(scale: &Scale) -> Vec<f64> {
     (-most..=most).map(|k| (f64::from(k) * step).exp2()).collect()
 }
 
-/// Ratios in one of their forms.
 pub struct RatioFigure<'a> {
     pub ratios: &'a Ratios,
     pub form: RatioForm,
@@ -101,7 +94,7 @@ impl Drawable for RatioFigure<'_> {
         }
     }
 
-    /// Returns the table of the grid with one more column: whether the ratio is decided, or who did not finish.
+    /// Adds whether the ratio is decided, or who did not finish.
     fn table(&self) -> FigureTable {
         let Ratios { grid, undecided, undecided_label, unfinished } = self.ratios;
         let mut table = FigureTable::from_grid(grid);
@@ -174,7 +167,7 @@ fn draw_map(canvas: &mut Canvas, ratios: &Ratios, z: &Scale) -> Result<()> {
     draw_key(canvas, &frame.area, &key)
 }
 
-/// Draws a cross, and the name of the machine where space allows.
+/// A cross, and the name of the machine where space allows.
 fn draw_unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
     let (x, y) = rect.centre();
     let font = Font::new(11.0);

@@ -8,7 +8,7 @@ use super::geometry::Xy;
 use super::sheet::Style;
 use apexmap_base::error::Result;
 
-/// The look of a series. No two series of a figure have the same.
+/// No two series of a figure have the same.
 #[derive(Clone, Copy)]
 pub struct SeriesStyle {
     pub colour: RGBColor,
@@ -17,7 +17,6 @@ pub struct SeriesStyle {
     pub part: Part,
 }
 
-/// The parts of a series that are drawn.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Part {
     Both,
@@ -26,18 +25,16 @@ pub enum Part {
     Dots,
 }
 
-/// The series that must be distinguished.
 #[derive(Clone, Copy)]
 pub struct Distinction {
-    /// Number of series.
     pub count: usize,
-    /// Number of consecutive series that share a colour: a measurement, its model or limit, and the attainable rate.
+    /// Consecutive series of one colour.
     pub group_size: usize,
-    /// Whether the series are in the order of a number.
+    /// In the order of a number.
     pub ordered: bool,
 }
 
-/// Lengths of dashes and gaps. The first is solid.
+/// Dashes and gaps.
 const PATTERNS: [&[f64]; MARKER_SHAPES] =
     [&[], &[8.0, 4.0], &[2.0, 3.0], &[9.0, 3.0, 2.0, 3.0], &[14.0, 4.0], &[9.0, 3.0, 2.0, 3.0, 2.0, 3.0], &[4.0, 2.0]];
 /// Not [`WHITE`], which is the ground of every style.
@@ -45,9 +42,8 @@ const WHITE_ON_DARK: RGBColor = RGBColor(254, 254, 254);
 const MARKER_SHAPES: usize = 7;
 
 impl SeriesStyle {
-    /// Returns the style of series `k`. Colours and markers change from one series to the next. If there are more series than
-    /// colours, ordered ones have the colours of a ramp, and others also differ in dashes. On paper, where colours may be
-    /// lost, all differ in dashes.
+    /// Ordered series beyond the number of colours have those of a ramp; others also differ in dashes. On paper, where colours may be lost,
+    /// all differ in dashes.
     pub fn new(k: usize, Distinction { count, group_size, ordered }: Distinction, style: Style) -> Self {
         let part = match (group_size, k % group_size) {
             (1, _) => Part::Both,
@@ -104,7 +100,7 @@ impl SeriesStyle {
     }
 }
 
-/// Returns a regular polygon with a corner at `angle` degrees.
+/// With a corner at `angle` degrees.
 fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
     let corner = |k: usize| {
         let turn = (angle + 360.0 * k as f64 / corners as f64).to_radians();

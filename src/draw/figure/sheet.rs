@@ -8,8 +8,7 @@ pub enum Style {
     /// 900 by 640 pixels, with title and subtitle.
     #[default]
     Screen,
-    /// One column of a paper, 3.3 inches wide. Axis names are 8 points and numbers 7 points high. The caption replaces
-    /// the title. Markers and dashes distinguish curves in grey. PNG files have 600 dots per inch.
+    /// One column of a paper, 3.3 inches wide: axis names of 8 points, numbers of 7, a caption instead of the title, 600 dots per inch.
     Paper,
     /// A slide of 13.33 by 7.5 inches, 1920 by 1080 pixels. Axis names are 24 points and numbers 21 points high.
     Slide,
@@ -18,7 +17,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// All styles by the names that `--style` accepts.
+    /// By the names that `--style` accepts.
     pub const ALL: [(&'static str, Style); 4] =
         [("screen", Style::Screen), ("paper", Style::Paper), ("slide", Style::Slide), ("slide-dark", Style::SlideDark)];
 
@@ -26,32 +25,29 @@ impl Style {
         self == Style::SlideDark
     }
 
-    /// Returns the folder of figures in this style, below those for a screen; `None` for a screen.
+    /// Below the figures for a screen; `None` for these.
     pub fn folder(self) -> Option<&'static str> {
         let (name, _) = Self::ALL.into_iter().find(|(_, style)| *style == self)?;
         (self != Style::Screen).then_some(name)
     }
 }
 
-/// The sizes of a style. Layout uses pixels, which are not the dots of a PNG file.
+/// In pixels, which are not the dots of a PNG file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sheet {
     pub style: Style,
     pub width: f64,
     pub height: f64,
-    /// Free space at the edges.
     pub margin: f64,
-    /// Distance from the axes to the middle of the name below them.
+    /// From the axes to the middle of the name below them.
     pub name_offset: f64,
-    /// Space below the axes for labels, name and legend.
+    /// Space below the axes.
     pub below: f64,
-    /// Space to the right of the axes for a colour bar with labels and title.
     pub bar: f64,
-    /// Whether the legend of curves is below the axes, and not to their right.
     pub legend_below: bool,
-    /// Maximum number of lines of the subtitle; 0 if the caption replaces title and subtitle.
+    /// 0 if the caption replaces title and subtitle.
     pub subtitle_lines: usize,
-    /// Size of marks relative to those on a screen.
+    /// Relative to marks on a screen.
     pub mark_size: f64,
     /// Pixels per inch.
     pub inch: f64,
@@ -61,32 +57,29 @@ pub struct Sheet {
     pub oversampling: usize,
 }
 
-/// The space that a figure needs on a sheet of paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
     Flat,
-    /// A figure in three dimensions, which is taller.
+    /// In three dimensions, which is taller.
     Solid,
-    /// A legend of curves.
     Legend {
-        /// Height below the axes.
+        /// Below the axes.
         height: f64,
         /// Width and height next to the axes.
         column: (f64, f64),
     },
 }
 
-/// Pixels per inch of paper, so that axis names are 8 points high; an inch has 72 points.
+/// So that axis names are 8 points high; an inch has 72 points.
 const PAPER_INCH: f64 = text::AXIS / 8.0 * 72.0;
-/// Width of a column in pixels: 3.3 inches.
 const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
-/// Pixels per inch of a slide, so that axis names are 24 points high.
+/// So that axis names are 24 points high.
 const SLIDE_INCH: f64 = text::AXIS / 24.0 * 72.0;
-/// Width and height of a slide in inches, and its dots per inch.
+/// Width and height in inches, and dots per inch.
 const SLIDE: (f64, f64, f64) = (40.0 / 3.0, 7.5, 144.0);
 
 impl Sheet {
-    /// Returns the sheet of a figure. `room` returns the space that the figure needs on a sheet of this width.
+    /// `room`: the space that the figure needs on a sheet of this width.
     pub fn new(style: Style, room: impl Fn(f64) -> Room) -> Self {
         match style {
             Style::Screen => Self {
@@ -156,7 +149,7 @@ impl Sheet {
         self.subtitle_lines > 0
     }
 
-    /// Returns whether the sheet is a slide, which is wide for its height.
+    /// A slide is wide for its height.
     pub fn is_wide(&self) -> bool {
         matches!(self.style, Style::Slide | Style::SlideDark)
     }
@@ -165,7 +158,7 @@ impl Sheet {
         if self.style == Style::Paper { self.width } else { self.width - 2.0 * self.margin }
     }
 
-    /// Returns width and height of a PNG file in dots.
+    /// In dots.
     pub fn png_size(&self) -> (usize, usize) {
         ((self.width * self.dots).round() as usize, (self.height * self.dots).round() as usize)
     }

@@ -14,30 +14,27 @@ use super::view::BOX_HEIGHT;
 use super::view::Camera;
 use apexmap_base::error::Result;
 
-/// Patches across the whole height. A cell is drawn as patches of one colour each.
+/// Across the whole height; a patch has one colour.
 const SHADES: f64 = 36.0;
-/// Maximum patches of a surface. More make the file larger without a visible gain.
+/// More make the file larger without a visible gain.
 const MAX_PATCHES: f64 = 6000.0;
-/// Colour of the bound's lines.
 const BOUND_COLOUR: RGBColor = RGBColor(213, 94, 0);
 
-/// The data in the box by [row][column]: positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`.
+/// By [row][column]: positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`.
 pub struct Solid<'a> {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
     pub heights: Vec<Vec<f64>>,
-    /// Points (column, row) whose measurement failed.
+    /// Points (column, row).
     pub failed: Vec<(usize, usize)>,
     pub look: Look<'a>,
 }
 
-/// The appearance of a surface apart from its heights.
 pub struct Look<'a> {
-    /// Maps a share of the height to a colour.
+    /// By the share of the height.
     pub colour: fn(f64) -> RGBColor,
-    /// Bounds that are drawn as a net above the surface.
     pub bounds: Option<&'a Array2<f64>>,
-    /// Share of the height at which a line is drawn along the surface.
+    /// Share of the height of a line along the surface.
     pub level: Option<f64>,
     /// Points (row, column) with a mark other than "measured".
     pub marks: &'a [((usize, usize), Mark)],
@@ -50,8 +47,7 @@ impl Look<'_> {
 }
 
 impl Solid<'_> {
-    /// Returns the position of a mark for a point without a value: at the mean height of its neighbours, or on the
-    /// floor if they have no value either.
+    /// For a point without a value: the mean height of its neighbours, or the floor.
     pub fn estimate_point(&self, i: usize, j: usize) -> [f64; 3] {
         let height = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
         let neighbours =
@@ -61,12 +57,12 @@ impl Solid<'_> {
     }
 }
 
-/// Returns heights in the box, by [row][column].
+/// By [row][column].
 pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
     values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
 }
 
-/// Draws the surface cell by cell, far cells first.
+/// Far cells first.
 pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
@@ -81,7 +77,7 @@ pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     Ok(())
 }
 
-/// Draws one cell as bilinear patches, far patches first.
+/// Bilinear patches, far ones first.
 fn draw_cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
@@ -102,7 +98,7 @@ fn draw_cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: u
     Ok(())
 }
 
-/// Draws the line along a cell at the level of the look.
+/// The line at the level of the look.
 fn draw_level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let Some(level) = solid.look.level else { return Ok(()) };
     let height = |(i, j): (usize, usize)| solid.heights[j][i];
@@ -122,7 +118,6 @@ fn draw_level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(u
     Ok(())
 }
 
-/// Draws the sides of a cell and the measured points at its corners.
 fn draw_mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let pixel = |(i, j): (usize, usize)| {
         let z = solid.heights[j][i];
@@ -143,7 +138,7 @@ fn draw_mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(us
     Ok(())
 }
 
-/// Draws the bound, which lies above the surface, as a net of lines that keeps the surface visible.
+/// A net keeps the surface below the bound visible.
 pub fn draw_net(
     canvas: &mut Canvas,
     camera: &Camera,

@@ -12,31 +12,27 @@ use super::ticks::Scale;
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
 
-/// Values of named items with the range in which they are expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strip {
     pub title: String,
-    /// Line below the title; text after a line break is a warning.
+    /// Text after a line break is a warning.
     pub subtitle: String,
     /// What the items are: `nodes`.
     pub items_label: String,
     pub value: Quantity,
-    /// Items in the order of the axis.
     pub items: Vec<StripItem>,
-    /// Median of the items.
     pub median: f64,
     /// Values that do not stand out.
     pub expected: (f64, f64),
 }
 
-/// An item and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripItem {
     pub name: String,
     pub value: f64,
-    /// 95 % interval of the value.
+    /// 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// Whether the item stands out. It then has its own colour, a shape and its name.
+    /// It stands out, with its own colour, a shape and its name.
     pub marked: bool,
 }
 
@@ -76,8 +72,7 @@ impl Strip {
         Ok(())
     }
 
-    /// Writes the names: all of them if they are few, else those of items that stand out. A name that would cover another one moves
-    /// away from it.
+    /// All names if they are few, else those of items that stand out. A name that would cover another one moves away.
     fn draw_names(&self, canvas: &mut Canvas, frame: &Frame) -> Result<()> {
         let is_named = |item: &StripItem| item.marked || self.items.len() <= MAX_NAMED;
         let font = Font::new(text::TICK);

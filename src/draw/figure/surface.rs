@@ -21,7 +21,6 @@ use apexmap_base::error::Result;
 
 const TICK_LENGTH: f64 = 6.0;
 
-/// One axis of the box.
 struct BoxAxis<'a> {
     title: String,
     quantity: &'a Quantity,
@@ -29,7 +28,7 @@ struct BoxAxis<'a> {
     values: &'a [f64],
 }
 
-/// A surface, and a net of the bounds of its points above it. Its scale also covers `range`.
+/// `bounds` are drawn as a net. The scale also covers `range`.
 pub struct Surface<'a> {
     pub grid: &'a Grid,
     pub bounds: Option<&'a Array2<f64>>,
@@ -109,16 +108,15 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
     Ok(())
 }
 
-/// An edge of the box with the layout of its ticks and title.
 struct LabelledEdge {
     axis: usize,
     start: [f64; 3],
     end: [f64; 3],
-    /// Direction away from the box, in pixels.
+    /// Away from the box, in pixels.
     outward: Xy,
     scale: Scale,
     ticks: Ticks,
-    /// Positions of the labels; `None` for a label that is left out.
+    /// `None` for a label that is left out.
     labels: Vec<Option<Rect>>,
     title: String,
     title_rect: Rect,
@@ -152,7 +150,7 @@ impl LabelledEdge {
     }
 }
 
-/// Returns the largest box that fits `room` with its labels, centred in it.
+/// The largest box that fits `room` with its labels, centred in it.
 fn fit_box(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
     let mut pixels = room.width();
     loop {
@@ -169,7 +167,7 @@ fn fit_box(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<Labelled
     }
 }
 
-/// Returns the rectangle around the box and all its labels.
+/// Around the box and all its labels.
 fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
     let corners = corners.map(|pixel| Rect::from_centre(pixel, 4.0, 4.0));
@@ -183,7 +181,7 @@ fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     })
 }
 
-/// Chooses an outer edge for each axis and places its labels clear of the earlier ones.
+/// Places the labels of each axis clear of the earlier ones.
 fn label_edges(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
     let mut edges: Vec<LabelledEdge> = Vec::new();
     for (axis, box_axis) in axes.iter().enumerate() {
@@ -193,7 +191,7 @@ fn label_edges(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
     edges
 }
 
-/// Returns the edge to label: for x and y the lowest outer edge, for z the leftmost.
+/// For x and y the lowest outer edge, for z the leftmost.
 fn best_edge(camera: &Camera, axis: usize) -> ([f64; 3], [f64; 3]) {
     let rank = |(start, end): &([f64; 3], [f64; 3])| {
         let (a, b) = (camera.pixel(*start), camera.pixel(*end));
@@ -236,8 +234,7 @@ fn label_edge(camera: &Camera, axis: usize, box_axis: &BoxAxis, taken: &[Rect]) 
     edge
 }
 
-/// Moves labels that would overlap others slightly towards the middle of their edge. Drops them if that is not enough,
-/// as on an edge that points at the viewer.
+/// Moves overlapping labels towards the middle of their edge. Drops them if that is not enough, as on an edge that points at the viewer.
 fn nudge(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
     let mut placed: Vec<Rect> = Vec::new();
@@ -260,7 +257,7 @@ fn nudge(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>>
     wanted.iter().map(&mut place).collect()
 }
 
-/// Places the title outside the middle of its edge, as near as the labels allow.
+/// Outside the middle of its edge, as near as the labels allow.
 fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
@@ -277,8 +274,7 @@ fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     }
 }
 
-/// Returns the unit vector perpendicular to the edge, away from the middle of the box. Labels of z are always to the
-/// left or right of their edge, never above it.
+/// Unit vector away from the middle of the box. Labels of z are always to the left or right of their edge.
 fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
     let away = ((a.0 + b.0) / 2.0 - camera.centre.0, (a.1 + b.1) / 2.0 - camera.centre.1);
     let (along, length) = ((b.0 - a.0, b.1 - a.1), (b.0 - a.0).hypot(b.1 - a.1));
@@ -293,13 +289,13 @@ fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
     (square.0 * side, square.1 * side)
 }
 
-/// Returns a rectangle of this size outside `anchor`. No part of it is nearer than `gap` along `outward`.
+/// No part of the rectangle is nearer to `anchor` than `gap` along `outward`.
 fn rect_outside(anchor: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
     let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
     Rect::from_centre((anchor.0 + outward.0 * reach, anchor.1 + outward.1 * reach), width, height)
 }
 
-/// Draws the three sides of the box behind the surface, with grid lines at the ticks.
+/// The three sides behind the surface, with grid lines at the ticks.
 fn draw_panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
     let size = [1.0, 1.0, BOX_HEIGHT];
     for axis in 0..3 {

@@ -10,23 +10,21 @@ use super::geometry::{Rect, Xy};
 use super::text::{Font, Side};
 use apexmap_base::error::Result;
 
-/// Units of the view box per pixel. Coordinates are whole numbers of tenths of pixels.
+/// Units of the view box per pixel: coordinates are whole tenths of pixels.
 const FINER: f64 = 10.0;
-/// Distance from the anchor of a line of text down to its base line, in font sizes.
+/// From the anchor of a text down to its base line, in font sizes.
 const BASELINE: f64 = 0.76;
 
 type Corner = (i64, i64);
 
-/// An SVG document under construction.
 pub struct Svg {
     document: String,
-    /// Attributes of the open path; empty if no path is open.
+    /// Attributes of the open path; empty without one.
     look: String,
 }
 
 impl Svg {
-    /// Starts a document of (`width`, `height`) pixels. `printed` are the displayed width and height, with units or in
-    /// pixels.
+    /// `printed` are the displayed width and height, with units or in pixels.
     pub fn new((width, height): (f64, f64), printed: [String; 2]) -> Self {
         let (across, down) = corner((width, height));
         let [width, height] = printed;
@@ -49,7 +47,7 @@ impl Svg {
         }
     }
 
-    /// Adds to the open path if it has this look, otherwise starts a new path.
+    /// Adds to the open path if it has this look.
     fn path(&mut self, look: String, corners: &[Corner], closed: bool) {
         if self.look != look {
             self.end_path();
@@ -151,8 +149,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Adds a polygon or line to a path. All polygons run in the same direction, because overlapping ones of opposite
-/// direction would cancel.
+/// All polygons run in the same direction, because overlapping ones of opposite direction would cancel.
 fn outline(path: &mut String, corners: &[Corner], closed: bool) {
     let next = |k: usize| corners[(k + 1) % corners.len()];
     let twice: i64 = corners.iter().enumerate().map(|(k, a)| a.0 * next(k).1 - next(k).0 * a.1).sum();

@@ -3,16 +3,14 @@
 use super::grid::{Grid, Quantity};
 use apexmap_base::units::{self, NumberStyle, Unit, is_informative, plural};
 
-/// The values of a figure. Row numbers are those of the spots of its drawing.
+/// Row numbers are those of the spots of the drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureTable {
-    /// Column names with units.
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// Returns the name of a quantity's column, and a function that formats its values. All values have one unit, so that
-/// readers can calculate with them.
+/// Returns the column's name and the format of its values. All have one unit, so that readers can calculate with them.
 pub fn column(quantity: &Quantity, values: &[f64]) -> (String, impl Fn(f64) -> String + use<>) {
     let mut magnitudes: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v > 0.0).collect();
     magnitudes.sort_by(f64::total_cmp);
@@ -34,7 +32,7 @@ fn choose_prefix(value: f64, names: &[(f64, &str)]) -> (f64, String) {
     (*factor, (*name).to_owned())
 }
 
-/// Formats the ends of an interval for a table. An interval too wide to be useful is not known, as in all texts.
+/// An interval too wide to be useful is not known, as in all texts.
 pub fn interval_cells((low, high): (f64, f64), write: impl Fn(f64) -> String) -> [String; 2] {
     match low.is_finite() && high.is_finite() && !is_informative((low, high)) {
         true => ["not known".into(), String::new()],
@@ -42,13 +40,12 @@ pub fn interval_cells((low, high): (f64, f64), write: impl Fn(f64) -> String) ->
     }
 }
 
-/// Formats a number for a table; an unknown value gives an empty cell.
+/// Empty for an unknown value.
 pub fn format_number(value: f64) -> String {
     if value.is_nan() { String::new() } else { units::number(value, NumberStyle::Table) }
 }
 
 impl FigureTable {
-    /// Returns one row per cell: x, y and the value.
     pub fn from_grid(grid: &Grid) -> Self {
         let (x, write_x) = column(&grid.x.quantity, &grid.x.values);
         let (y, write_y) = column(&grid.y.quantity, &grid.y.values);
@@ -63,7 +60,7 @@ impl FigureTable {
     }
 }
 
-/// Returns a sentence with the quantities of a grid, and its least and greatest value with their positions.
+/// A sentence with the least and the greatest value and their positions.
 pub fn extremes(grid: &Grid) -> String {
     let values = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
     let least = values().min_by(|a, b| a.1.total_cmp(b.1));

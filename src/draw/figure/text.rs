@@ -12,10 +12,10 @@ pub const TITLE: f64 = 18.0;
 pub const AXIS: f64 = 15.0;
 pub const TICK: f64 = 13.0;
 
-/// Line height of DejaVu Sans in ems. plotters sizes bitmap type by the line.
+/// Of DejaVu Sans, in ems; plotters sizes bitmap type by the line.
 pub const LINE_PER_EM: f64 = 1.164;
 
-/// Registers the embedded font with plotters, so that figures do not depend on installed fonts.
+/// Figures do not depend on installed fonts.
 pub fn register() -> Result<()> {
     static DONE: OnceLock<bool> = OnceLock::new();
     let register = || {
@@ -29,7 +29,6 @@ pub fn font(size: f64, bold: bool) -> FontDesc<'static> {
     FontDesc::new(FontFamily::SansSerif, size, if bold { FontStyle::Bold } else { FontStyle::Normal })
 }
 
-/// The size, weight and colour of a line of text.
 #[derive(Clone, Copy)]
 pub struct Font {
     pub size: f64,
@@ -54,13 +53,13 @@ impl Font {
         width(text, self.size, self.bold)
     }
 
-    /// Returns the distance from the middle of the capitals down to the base line.
+    /// From the middle of the capitals down to the base line.
     pub fn half_capital(&self) -> f64 {
         0.36 * self.size
     }
 }
 
-/// The end of a line of text that lies at its position.
+/// The end of a text that lies at its position.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Side {
     Left,
@@ -68,7 +67,7 @@ pub enum Side {
     Right,
 }
 
-/// Returns the width of a line of text in pixels; `register` must be called first.
+/// In pixels; `register` must be called first.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     // Measure a larger size, because plotters rounds to whole pixels.
     const LARGE: f64 = 16.0;
@@ -76,17 +75,16 @@ pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     layout.map(|((left, _), (right, _))| f64::from(right - left) / LARGE).unwrap_or(0.0)
 }
 
-/// Replaces control characters and characters that XML forbids by spaces.
+/// Spaces replace control characters and those that XML forbids.
 pub fn clean(text: &str) -> String {
     let shown = |c: char| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c };
     text.chars().map(shown).collect()
 }
 
-/// Maximum number of characters of a line. Longer text is cut before it is measured, because no figure has space for
-/// it.
+/// Longer lines are cut before they are measured, because no figure has space for them.
 const MAX_CHARACTERS: usize = 400;
 
-/// Cuts text to `room` pixels, and marks the cut with an ellipsis.
+/// Marks the cut with an ellipsis.
 pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     let head: Vec<char> = text.chars().take(MAX_CHARACTERS + 1).collect();
     shorten(text, head.len(), (size, bold, room), |kept| {
@@ -94,7 +92,7 @@ pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     })
 }
 
-/// Cuts text to `room` pixels by removing characters from its middle.
+/// Removes characters from the middle.
 pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
     let head: Vec<char> = text.chars().take(MAX_CHARACTERS + 1).collect();
     let back: Vec<char> = text.chars().rev().take(head.len()).collect();
@@ -103,8 +101,7 @@ pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
     })
 }
 
-/// Returns the text if it fits, otherwise the longest version that does. `version` returns the text with a given number
-/// of characters. More characters are wider, so a binary search measures only a few versions.
+/// Returns the text if it fits, otherwise the longest `version` with fewer characters, by binary search.
 fn shorten(
     text: &str,
     characters: usize,
@@ -123,7 +120,7 @@ fn shorten(
     fitting.checked_sub(1).map(version).unwrap_or_default()
 }
 
-/// Breaks text at spaces into at most `max_lines` lines of at most `room` pixels, and cuts lines that are too long.
+/// Breaks text at spaces, and cuts lines that are too long.
 pub fn wrap(text: &str, size: f64, bold: bool, room: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

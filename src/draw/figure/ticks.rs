@@ -3,11 +3,9 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{NumberStyle, Unit, number};
 
-/// Largest magnitude; its inverse is the smallest. Values beyond are not measurements, and would overflow in later
-/// calculations.
+/// Larger magnitudes, and their inverses, are no measurements and would overflow in later calculations.
 const EXTREME: f64 = 1e100;
 
-/// The range of an axis, and whether it is logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub low: f64,
@@ -16,10 +14,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Returns the range of `values`, widened if they are all equal.
-    ///
-    /// `name` is the name of the axis for users. Fails without values, and for values that are not finite, too extreme
-    /// to be measurements, or <= 0 on a log axis.
+    /// Widens equal values. Fails without values, and for values that are not finite, too extreme, or <= 0 on a log axis.
     pub fn from_values(values: impl IntoIterator<Item = f64>, log: bool, name: &str) -> Result<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values {
@@ -51,7 +46,7 @@ impl Scale {
         Ok(Self { low, high, log })
     }
 
-    /// Returns the scale widened to a factor of two, so that small differences have similar colours.
+    /// Widens to a factor of two, so that small differences have similar colours.
     pub fn span_double(self) -> Self {
         if self.low <= 0.0 || self.high >= 2.0 * self.low {
             return self;
@@ -60,8 +55,7 @@ impl Scale {
         Self { low: middle / std::f64::consts::SQRT_2, high: middle * std::f64::consts::SQRT_2, ..self }
     }
 
-    /// Returns a log scale for ratios, symmetric about 1; NaN is ignored. It ends at 1.1, 1.25, 1.5, or a power of two
-    /// whose exponent is a multiple of `step`.
+    /// Symmetric about 1, to 1.1, 1.25, 1.5 or a power of two whose exponent is a multiple of `step`. NaN is ignored.
     pub fn for_ratios(ratios: impl Iterator<Item = f64>, step: f64, name: &str) -> Result<Self> {
         let span = Self::from_values(ratios.filter(|ratio| !ratio.is_nan()).chain([1.0]), true, name)?;
         let farthest = span.high.max(1.0 / span.low);
@@ -74,18 +68,18 @@ impl Scale {
         if self.log { value.ln() } else { value }
     }
 
-    /// Returns the position of `value` along the axis: 0 at `low`, 1 at `high`.
+    /// 0 at `low`, 1 at `high`.
     pub fn place(&self, value: f64) -> f64 {
         (self.inner(value) - self.inner(self.low)) / (self.inner(self.high) - self.inner(self.low))
     }
 
-    /// Returns the value at a position along the axis, the inverse of `place`.
+    /// The inverse of `place`.
     pub fn value(&self, place: f64) -> f64 {
         let inner = self.inner(self.low) + place * (self.inner(self.high) - self.inner(self.low));
         if self.log { inner.exp() } else { inner }
     }
 
-    /// Returns the scale with its ends moved outwards by a share of its length.
+    /// Moves the ends outwards by a share of the length.
     pub fn pad(&self, share: f64) -> Self {
         Self { low: self.value(-share), high: self.value(1.0 + share), log: self.log }
     }
@@ -95,13 +89,13 @@ impl Scale {
         Self { low: steps[0], high: steps[steps.len() - 1], log: self.log }
     }
 
-    /// Returns whether `value` lies on the axis, within rounding.
+    /// Within rounding.
     pub fn holds(&self, value: f64) -> bool {
         (-1e-9..=1.0 + 1e-9).contains(&self.place(value))
     }
 }
 
-/// Returns multiples of a round step (1, 2 or 5 times a power of ten) that cover the scale in at most `most` steps.
+/// Multiples of 1, 2 or 5 times a power of ten, in at most `most` steps.
 fn linear_steps(scale: &Scale, most: usize) -> Vec<f64> {
     let raw = (scale.high - scale.low) / most as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -116,8 +110,7 @@ fn linear_steps(scale: &Scale, most: usize) -> Vec<f64> {
     steps
 }
 
-/// Returns `multiples` of every `stride`-th power of `base` that cover a log scale. The first and last lie on its ends
-/// or just outside.
+/// `multiples` of every `stride`-th power of `base`, from the low end or just below to the high end or just above.
 fn log_steps(scale: &Scale, base: f64, multiples: &[f64], stride: usize) -> Vec<f64> {
     let first = scale.low.log(base).floor() as i32 - 1;
     let last = scale.high.log(base).ceil() as i32 + stride as i32;
@@ -135,8 +128,7 @@ fn log_steps(scale: &Scale, base: f64, multiples: &[f64], stride: usize) -> Vec<
 const EIGHT: [f64; 8] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 const ONE_TWO_FIVE: [f64; 3] = [1.0, 2.0, 5.0];
 
-/// Returns the limits of about 6 to 14 contour bands: round values, ascending. The first is at or below the low end of
-/// the scale, the last at or above its high end.
+/// Limits of about 6 to 14 contour bands: round values from the low end or below to the high end or above.
 pub fn levels(scale: &Scale) -> Vec<f64> {
     if !scale.log {
         return linear_steps(scale, 10);
@@ -157,9 +149,7 @@ pub fn levels(scale: &Scale) -> Vec<f64> {
     log_steps(scale, 10.0, &[1.0], (decades / 14.0).ceil() as usize)
 }
 
-/// Returns sets of tick values for an axis, the densest first. The axis takes the first set whose labels fit.
-///
-/// The measured `values` come first if their labels are exact. `binary` asks for powers of two.
+/// The densest first: an axis takes the first whose labels fit. Measured `values` lead if their labels are exact.
 pub fn tick_sets(scale: &Scale, values: &[f64], unit: Unit, binary: bool) -> Vec<Vec<f64>> {
     let mut sets = Vec::new();
     if values.len() <= 40 && values.iter().all(|v| is_exact(*v, unit, binary)) {
@@ -180,12 +170,12 @@ pub fn tick_sets(scale: &Scale, values: &[f64], unit: Unit, binary: bool) -> Vec
     sets
 }
 
-/// Returns all values, every second, every third and so on.
+/// All values, every second, every third and so on.
 pub fn every_nth(values: &[f64]) -> Vec<Vec<f64>> {
     (1..=values.len().div_ceil(2)).map(|n| values.iter().copied().step_by(n).collect()).collect()
 }
 
-/// Returns whether these values are powers of two, which are labelled 1024 or 1 KiB rather than 1 k.
+/// Powers of two are labelled 1024 or 1 KiB rather than 1 k.
 pub fn is_binary(values: &[f64]) -> bool {
     let power = |v: &f64| *v >= 1.0 && v.log2().fract() == 0.0;
     values.len() > 1 && values.iter().all(power) && values.iter().any(|v| *v >= 16.0)
@@ -213,7 +203,7 @@ fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     table.iter().copied().find(|(factor, _)| value.abs() * (1.0 + 1e-9) >= *factor).unwrap_or(table[table.len() - 1])
 }
 
-/// Returns whether a label represents this value exactly: three digits and a prefix, or a binary count.
+/// Whether three digits and a prefix, or a binary count, represent the value.
 fn is_exact(value: f64, unit: Unit, binary: bool) -> bool {
     let (factor, _) = prefix(value, unit, binary);
     if binary && !labels_carry(unit) {
@@ -224,7 +214,7 @@ fn is_exact(value: f64, unit: Unit, binary: bool) -> bool {
     (shown - scaled).abs() <= 1e-9 * scaled.abs()
 }
 
-/// Returns whether tick labels include the unit (`10 MB/s`). Otherwise the axis title does (`L (words)`).
+/// Whether tick labels include the unit (`10 MB/s`); otherwise the axis title does (`L (words)`).
 pub fn labels_carry(unit: Unit) -> bool {
     !matches!(unit, Unit::None | Unit::Words | Unit::Cycles)
 }
@@ -241,14 +231,14 @@ fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -
     if tail.is_empty() { number } else { format!("{number} {tail}") }
 }
 
-/// Returns labels of tick values with SI (or binary) prefixes, and enough digits to distinguish them.
+/// With prefixes, and enough digits to distinguish them.
 pub fn labels(values: &[f64], unit: Unit, binary: bool) -> Vec<String> {
     let with_digits = |digits| values.iter().map(|v| label(*v, unit, binary, digits, true)).collect::<Vec<_>>();
     let distinct = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
     (3..12).map(with_digits).find(distinct).unwrap_or_else(|| with_digits(12))
 }
 
-/// Returns the text of a value in a cell: three digits and the prefix. The unit is shown elsewhere.
+/// Three digits and the prefix, for cells; the unit is shown elsewhere.
 pub fn short(value: f64, unit: Unit) -> String {
     label(value, unit, false, 3, false)
 }

@@ -9,13 +9,13 @@ use super::geometry::{Rect, Xy};
 use super::text::{self, Font, Side};
 use apexmap_base::error::Result;
 
-/// Returns the largest type size at which every label fits its cell, or the smallest size if none does.
+/// The largest size at which every label fits its cell, or the smallest.
 pub fn type_size(labels: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
     let fits = |size: &f64| labels.clone().all(|(words, rect)| Font::new(*size).width(&words) + 8.0 <= rect.width());
     [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
 }
 
-/// Draws a cell in its colour, with a white outline that separates it from its neighbours, and stripes if it is undecided.
+/// The white outline separates a cell from its neighbours.
 pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) -> Result<()> {
     canvas.fill(rect, colour)?;
     if undecided {
@@ -24,14 +24,13 @@ pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) 
     canvas.outline(rect, WHITE, 1.0)
 }
 
-/// Draws slanted lines through a rectangle.
 fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
     let blend = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
     let colour = RGBColor(blend(colour.0), blend(colour.1), blend(colour.2));
     frame::slanted_lines(canvas, rect, 8.0, colour)
 }
 
-/// Draws words in the middle of a cell on the cell's colour. Returns whether they fit.
+/// Returns whether the words fit.
 pub fn label(canvas: &mut Canvas, rect: Rect, colour: RGBColor, words: &str, size: f64) -> Result<bool> {
     let font = Font::new(size).with_colour(readable_on(colour));
     let width = font.width(words);
@@ -43,18 +42,16 @@ pub fn label(canvas: &mut Canvas, rect: Rect, colour: RGBColor, words: &str, siz
     Ok(true)
 }
 
-/// An entry of the key.
 #[derive(Clone, Copy)]
 pub enum Key {
     Faster,
     Slower,
-    /// With the words that explain it.
     Undecided(&'static str),
     Unfinished,
     Missing,
 }
 
-/// Draws the key in the lower right corner, to the right of the frame.
+/// In the lower right corner, outside of the frame.
 pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
     for (k, mark) in key.iter().rev().enumerate() {
         let centre: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);

@@ -24,8 +24,7 @@ impl Default for View {
 }
 
 impl View {
-    /// Returns the default view of a grid: as [`View::default`], but turned so that the quarter with the lowest values is in
-    /// front, where no higher part hides it. For surfaces over alpha and L this is the quarter of alpha = 1, L = 1.
+    /// Turns [`View::default`] so that the quarter with the lowest values is in front: alpha = 1, L = 1 for surfaces over alpha and L.
     pub fn of_grid(grid: &Grid) -> Self {
         let (rows, columns) = grid.values.dim();
         let height = |value: &f64| if grid.z.log { value.ln() } else { *value };
@@ -45,7 +44,6 @@ impl View {
     }
 }
 
-/// A point on the picture plane; larger `depth` is nearer to the viewer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Projected {
     pub right: f64,
@@ -81,19 +79,16 @@ impl View {
         }
     }
 
-    /// Returns whether the viewer sees the outer side of the box's face at the low (false) or high (true) end of an
-    /// axis. If both faces are edge-on, the low one counts as visible, so that three faces are always in front and
-    /// three behind.
+    /// Returns whether the viewer sees the face at the low (false) or high (true) end of an axis. Of two faces edge-on, the low one counts
+    /// as visible.
     pub fn faces_viewer(&self, axis: usize, high: bool) -> bool {
         (self.viewer_direction()[axis] > 1e-9) == high
     }
 
-    /// Returns the drawing order of the cells of a `width` by `height` grid, as (column, row). No later cell is hidden
-    /// by an earlier one.
+    /// Returns the cells (column, row) so that no later one is hidden by an earlier one.
     ///
-    /// Cells occupy disjoint rectangles of the floor. A cell can therefore hide only cells that are farther along both
-    /// floor axes, whatever their heights. Walking the grid from the far corner is always correct; sorting by the
-    /// distance of centres is not.
+    /// A cell can hide only cells farther along both floor axes, whatever their heights, so walking from the far corner is always correct;
+    /// sorting by the distance of centres is not.
     pub fn cell_order(&self, width: usize, height: usize) -> Vec<(usize, usize)> {
         let towards = self.viewer_direction();
         let far_first = |n: usize, towards: f64| -> Vec<usize> {
@@ -103,8 +98,7 @@ impl View {
         far_first(width, towards[0]).into_iter().flat_map(|i| rows.iter().map(move |j| (i, *j))).collect()
     }
 
-    /// Returns the two box edges along an axis, as (start, end), between a visible face and a hidden one. Labels next
-    /// to such an edge never overlap the box.
+    /// Returns the two edges between a visible face and a hidden one, as (start, end). Labels there never overlap the box.
     pub fn outer_edges(&self, axis: usize) -> Vec<([f64; 3], [f64; 3])> {
         let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
         let size = |k: usize| if k == 2 { BOX_HEIGHT } else { 1.0 };
@@ -123,11 +117,10 @@ impl View {
     }
 }
 
-/// The projection from the box to the picture.
 #[derive(Clone, Copy)]
 pub struct Camera {
     pub view: View,
-    /// Pixels per unit of the box.
+    /// Per unit of the box.
     pub pixels: f64,
     pub centre: Xy,
 }

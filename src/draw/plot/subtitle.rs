@@ -7,11 +7,10 @@ use apexmap_measure::kernels::command::COMMAND;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 
-/// Parameters that every subtitle gives in its own form.
+/// In a form of their own.
 const ALWAYS_SHOWN: [&str; 4] = ["ranks", "memory_words", "page_bytes", "pages"];
 
-/// Returns the values that all samples share, among them every parameter that varies elsewhere in the result, and the number of samples
-/// per point.
+/// The values that all samples share, with every parameter that varies elsewhere in the result, and the number of samples per point.
 pub fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> String {
     let same = |name: &str| samples.common_value(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());

@@ -8,15 +8,14 @@ use apexmap_base::units;
 use apexmap_results::table::columns;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A difference between matched points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Its name for `--allow`.
+    /// For `--allow`.
     pub name: &'static str,
     pub points: usize,
     /// `page size: 4 KiB (old), 2 MiB (new)`
     pub text: String,
-    /// A point with this difference.
+    /// A point with it.
     pub example: String,
 }
 
@@ -68,7 +67,7 @@ fn point_differences(machines: &[Machine], point: &Point) -> Vec<(&'static str, 
     differences
 }
 
-/// Returns the differences if all are allowed; they are then printed on every HTML page and figure.
+/// All pages and figures then show the differences.
 pub fn require_allowed(differences: Vec<Difference>, mut allowed: AllowedDifferences) -> Result<Vec<Difference>> {
     let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();
@@ -88,7 +87,7 @@ pub fn require_allowed(differences: Vec<Difference>, mut allowed: AllowedDiffere
     ))
 }
 
-/// Returns the columns where a machine has none of the first machine's values, each with the values of all machines.
+/// Columns where a machine has none of the first machine's values, with the values of all.
 fn disjoint_columns(machines: usize, points: &Points) -> Vec<(&str, String)> {
     let mut values: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
     for point in &points.points {
@@ -108,7 +107,7 @@ fn disjoint_columns(machines: usize, points: &Points) -> Vec<(&str, String)> {
     values.iter().map(|(column, sets)| (columns::short(column), describe(sets))).collect()
 }
 
-/// Returns the error for machines without a common point, with the parameters that differ.
+/// With the parameters that differ.
 pub fn no_common_point(machines: &[Machine], points: &Points) -> Error {
     let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
     let apart = disjoint_columns(machines.len(), points);

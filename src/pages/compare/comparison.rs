@@ -23,14 +23,13 @@ use ndarray::Array2;
 use std::fmt;
 use std::ops::Deref;
 
-/// Kinds of warnings that sections look for.
 pub const DISTURBED: &str = "DISTURBED";
 const OTHER_DISTANCE: &str = "OTHER DISTANCE";
 
-/// A warning of every page: `MATCHED BY ROLE: one core, all cores`.
+/// `MATCHED BY ROLE: one core, all cores`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
-    /// The kind of warning, which stands for it in a list of several.
+    /// Stands for the warning in a list of several.
     pub kind: String,
     pub text: String,
 }
@@ -47,34 +46,29 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Machines with matched points, and the results that several sections share.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     pub machines: &'a [Machine],
     pub points: Points,
-    /// Labels of the points, without values that are the same at all points.
+    /// Of the points, without values that are the same at all of them.
     pub names: Vec<String>,
-    /// Unfair differences that were allowed.
+    /// Unfair ones that were allowed.
     pub differences: Vec<Difference>,
-    /// Indices of the points that at least two machines have, finished or not.
+    /// Points that at least two machines have, finished or not.
     pub matched: Vec<usize>,
     pub matching: Matching,
-    /// How to decide which ratios differ from 1.
     pub decision: Decision,
-    /// Known codes, whose ratios the page shows.
     pub codes: Vec<Code>,
-    /// Models of the user, which are fitted to each machine as the built-in ones.
+    /// Of the user, fitted as the built-in ones.
     pub models: Vec<&'static FormulaModel>,
-    /// Maps and curves of the matched points.
     pub groups: Vec<MatchedGroup>,
-    /// Ratios of each machine to the first one over all matched points; empty for the first machine.
+    /// To the first machine over all matched points; empty for itself.
     pub ratios: Vec<ScopeRatios>,
-    /// Ratios of each machine to the first one by role of the rank count, or by number of processes if others are devices; empty if
-    /// ranks are matched by number.
+    /// By role of the rank count, or by number of processes if others are devices; empty if ranks are matched by number.
     pub by_scope: Vec<Vec<ScopeRatios>>,
 }
 
-/// Matches and compares the points of machines; the first machine is the base.
+/// The first machine is the base.
 pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_>> {
     if machines.len() < 2 {
         return Err(Error::input("a comparison needs two machines", "name at least two: apexmap compare A B"));
@@ -123,7 +117,6 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     })
 }
 
-/// A group of matched points in its comparison.
 #[derive(Clone, Copy)]
 pub struct Group<'a> {
     pub comparison: &'a Comparison<'a>,
@@ -139,7 +132,7 @@ impl Deref for Group<'_> {
 }
 
 impl Group<'_> {
-    /// Returns the values of an axis, ascending.
+    /// Ascending.
     pub fn values(&self, axis: usize) -> Vec<f64> {
         self.comparison.points.numbers(self.points.iter().copied(), &self.axes[axis])
     }
@@ -149,7 +142,7 @@ impl Group<'_> {
         Axis { quantity: groups::quantity(&self.axes[axis], &values), values }
     }
 
-    /// Returns the indices of the points as a grid: [y, x].
+    /// At [y, x].
     pub fn grid(&self) -> Array2<Option<usize>> {
         let place = |&index: &usize| {
             let number = |axis: usize| self.comparison.point(index).number(&self.axes[axis]);
@@ -158,24 +151,22 @@ impl Group<'_> {
         Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
     }
 
-    /// Returns the speed of a machine at each [y, x]; NaN for missing points.
+    /// At [y, x]; NaN for missing points.
     pub fn speeds(&self, machine: usize) -> Array2<f64> {
         self.grid().map(|index| index.and_then(|index| self.comparison.speed(machine, index)).unwrap_or(f64::NAN))
     }
 
-    /// Returns the subtitle of a figure: the group and a text, with the warnings on a separate line.
+    /// Warnings are on a separate line.
     pub fn subtitle(&self, text: &str) -> String {
         self.comparison.subtitle(format!("{}: {text}", self.label), &self.points)
     }
 
-    /// Returns whether cards determine all values of the group.
     pub fn is_exact(&self) -> bool {
         self.comparison.is_exact_at(&self.points)
     }
 }
 
 impl Comparison<'_> {
-    /// Returns the maps and curves of the matched points.
     pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         self.groups.iter().map(|group| Group { comparison: self, group })
     }
@@ -188,12 +179,12 @@ impl Comparison<'_> {
         self.point(point).by_machine[machine].as_ref()?.speed()
     }
 
-    /// Returns the ratio of a machine to the first one at a point.
+    /// To the first machine.
     pub fn ratio(&self, machine: usize, point: usize) -> Option<&TestedRatio> {
         self.ratios[machine].ratios.get(&point)
     }
 
-    /// Returns the ratios of a machine to the first one over all matched points, or by scope if there are several.
+    /// Over all matched points, or by scope if there are several.
     pub fn scopes(&self, machine: usize) -> &[ScopeRatios] {
         match self.by_scope[machine].as_slice() {
             [] if self.points.roles.is_none() => std::slice::from_ref(&self.ratios[machine]),
@@ -205,29 +196,28 @@ impl Comparison<'_> {
         &self.machines[machine].name
     }
 
-    /// Returns whether cards determine all matched values, so that every ratio is exact.
+    /// Cards determine all matched values, so every ratio is exact.
     pub fn is_exact(&self) -> bool {
         self.is_exact_at(&self.matched)
     }
 
-    /// Returns whether cards determine all values at these points.
     pub fn is_exact_at(&self, points: &[usize]) -> bool {
         let mut data = points.iter().flat_map(|&index| self.point(index).by_machine.iter().flatten());
         data.all(PointData::is_of_card)
     }
 
-    /// Returns `b / a`.
+    /// `b / a`
     pub fn title(&self, machine: usize) -> String {
         format!("{} / {}", self.name(machine), self.name(0))
     }
 
-    /// Returns the subtitle of a figure of these points, with its warnings on a separate line.
+    /// Warnings are on a separate line.
     pub fn subtitle(&self, text: String, points: &[usize]) -> String {
         let warnings = self.warnings_at(points);
         if warnings.is_empty() { text } else { format!("{text}\n{}", warnings.join(". ")) }
     }
 
-    /// Returns the names of the first two machines with the same samples, if any.
+    /// The first two of them.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let machines = 0..self.machines.len();
         let mut pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| [a, b]));
@@ -235,8 +225,7 @@ impl Comparison<'_> {
         Some(same.map(|k| self.name(k)))
     }
 
-    /// Returns the warnings of every HTML page: allowed differences, ignored parameters, disturbed machines, and numbers that
-    /// were not measured.
+    /// For every page.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.conditions();
         let disturbed =
@@ -251,7 +240,7 @@ impl Comparison<'_> {
         warnings
     }
 
-    /// Returns the warnings in a short form, for a figure of these points.
+    /// In a short form, for a figure of these points.
     pub fn warnings_at(&self, points: &[usize]) -> Vec<String> {
         let mut warnings: Vec<String> = self.conditions().iter().map(Warning::to_string).collect();
         warnings.extend(self.disturbed_line());
@@ -260,7 +249,7 @@ impl Comparison<'_> {
         warnings
     }
 
-    /// Returns `DISTURBED: old (38 of 112 samples)`; `None` if all machines were quiet.
+    /// `DISTURBED: old (38 of 112 samples)`
     pub fn disturbed_line(&self) -> Option<String> {
         let describe = |(name, health): (&str, Health)| {
             format!("{name} ({} of {} samples)", health.disturbed_count(), health.sample_count())
@@ -274,7 +263,7 @@ impl Comparison<'_> {
         each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
     }
 
-    /// Returns warnings about allowed differences, simulated ranks, ignored parameters, matching by role and published numbers.
+    /// Those that do not depend on the points of a figure.
     fn conditions(&self) -> Vec<Warning> {
         let unequal = |difference: &Difference| Warning::new("UNEQUAL CONDITIONS", &difference.text);
         let mut warnings: Vec<Warning> = self.differences.iter().map(unequal).collect();
@@ -314,7 +303,7 @@ impl Comparison<'_> {
         warnings
     }
 
-    /// Describes which of one process, one node and one device is compared; `None` without devices.
+    /// Which of one process, one node and one device is compared; `None` without devices.
     fn different_things(&self) -> Option<String> {
         let devices = &self.points.devices;
         let describe = |(index, machine): (usize, &Machine)| {
@@ -331,7 +320,7 @@ impl Comparison<'_> {
         (!devices.is_empty()).then(each)
     }
 
-    /// Describes results whose ranks were at different distances from each other.
+    /// Results whose ranks were at different distances from each other.
     fn distance_differences(&self) -> Vec<String> {
         let mut differences = Vec::new();
         for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
@@ -354,7 +343,6 @@ impl Comparison<'_> {
         })
     }
 
-    /// Returns the points that at least two machines have.
     pub fn matched_points(&self) -> Vec<&Point> {
         self.matched.iter().map(|&index| self.point(index)).collect()
     }

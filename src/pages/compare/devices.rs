@@ -11,18 +11,18 @@ use apexmap_results::samples::plain_names::DEVICE_FAMILY;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::catalogue;
 
-/// Returns the family of processors' kernels whose experiment a device's kernel repeats: `apex_map` for `gpu.apex_map`.
+/// `apex_map` for `gpu.apex_map`, which repeats its experiment.
 pub fn experiment(kernel: &Kernel) -> Option<&'static str> {
     (kernels::family(kernel.id) == DEVICE_FAMILY).then(|| kernel.id.split('.').next_back()).flatten()
 }
 
-/// Returns the machines that are devices; none if all are, or if none is.
+/// None if all machines are devices.
 pub fn find(machines: &[Machine]) -> Vec<usize> {
     let devices: Vec<usize> = (0..machines.len()).filter(|&index| machines[index].samples.is_on_device()).collect();
     if devices.len() == machines.len() { Vec::new() } else { devices }
 }
 
-/// Adds each device whose card has transfers once more: Apex-Map with a transfer of each word each time that it is read.
+/// Adds each device whose card has transfers once more, with a transfer of each word each time that it is read.
 pub fn add_with_transfers(machines: &mut Vec<Machine>) {
     let devices = find(machines);
     let runs_apex_map = |machine: &Machine| machine.words("kernel").iter().any(|id| kernels::family(id) == "apex_map");
@@ -40,7 +40,6 @@ pub fn add_with_transfers(machines: &mut Vec<Machine>) {
     }
 }
 
-/// Describes a device as a side of a comparison.
 pub fn describe(machine: &Machine) -> String {
     let name = &machine.name;
     match (machine.transfer, to_device(machine)) {
@@ -53,17 +52,16 @@ pub fn describe(machine: &Machine) -> String {
     }
 }
 
-/// Returns the bandwidth from the host to a device; `None` if its card does not have it.
 fn to_device(machine: &Machine) -> Option<f64> {
     machine.card.as_ref()?.get(catalogue::TO_DEVICE_BYTES_PER_SECOND.name)
 }
 
-/// Returns the columns that match a device's points with those of processors.
+/// That match a device's points with those of processors.
 pub fn shared_columns(columns: &[String]) -> Vec<String> {
     columns.iter().filter(|column| [ALPHA, BLOCK].contains(&column.as_str())).cloned().collect()
 }
 
-/// Returns the rate of all processes together instead of that of each.
+/// Of all processes together instead of each.
 pub fn total(headline: &'static str) -> &'static str {
     if headline == "bytes_per_second_per_rank" { "bytes_per_second" } else { headline }
 }

@@ -8,16 +8,14 @@ use apexmap_results::samples::health::Slowing;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A geometric mean of ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricMean {
     pub value: f64,
-    /// 95 % interval of the measurement, or of the choice of points if the basis is [`Basis::Nothing`]; `None` for a single point
-    /// without uncertainty.
+    /// 95 %, of the choice of points if the basis is [`Basis::Nothing`]; `None` for a single point without uncertainty.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
     pub cells: usize,
-    /// Number of points without an interval, or with single launches, which the mean does not include.
+    /// Points that the mean does not include: without an interval, or with single launches.
     pub left_out: usize,
     /// Factors by which disturbance can have slowed the machine and the base; infinite if unknown.
     pub slowed: [f64; 2],
@@ -30,7 +28,7 @@ impl GeometricMean {
         Direction::new(self.interval, self.basis, self.slowed)
     }
 
-    /// Returns the side, 0 for the machine or 1 for the base, whose disturbance alone keeps the mean from deciding.
+    /// The side, 0 for the machine or 1 for the base, whose disturbance alone keeps the mean from deciding.
     pub fn explained_by(&self) -> Option<usize> {
         let slower_side = match Direction::new(self.interval, self.basis, [1.0; 2]) {
             Direction::Slower => 0,
@@ -40,8 +38,7 @@ impl GeometricMean {
         (self.direction() == Direction::Undecided).then_some(slower_side)
     }
 
-    /// Multiplies the mean by the geometric mean of the points' factors, which are given as logarithms. The extremes keep their
-    /// points.
+    /// Multiplies by the geometric mean of the points' factors, given as logarithms. The extremes keep their points.
     pub fn scale(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
         let total: f64 = points.iter().map(|point| factor(point)).sum();
         let times = (total / points.len().max(1) as f64).exp();
@@ -53,7 +50,6 @@ impl GeometricMean {
 /// Half-width of a 95 % interval of the standard normal distribution.
 const NORMAL: f64 = 1.959_964;
 
-/// A point of a mean: its weight, both sides and their ratio.
 #[derive(Clone, Copy)]
 struct Member<'a> {
     weight: f64,
@@ -63,19 +59,16 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Returns `None` if one of the machines has no good sample.
+    /// `None` if one of the machines has no good sample.
     fn new(point: &'a Point, weight: f64, machine: usize, base: usize, tests: &mut MannWhitney) -> Option<Self> {
         let (machine, base) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
         Some(Self { weight, machine, base, ratio: ratio(machine, base, tests)? })
     }
 }
 
-/// Returns the geometric mean of the speeds of one machine relative to another over these points.
-///
-/// The interval is that of the mean over exactly these points. Launches are the unit, each with all its points, because a slow
-/// launch is slow at all of them. If a side has single launches, the interval is combined from the points' own intervals as if
-/// these were independent. Points without an interval are excluded if others have one, and points with single launches if more than
-/// half of the points have several.
+/// The interval is that of the mean over exactly these points. Launches are the unit, each with all its points, because a slow launch
+/// is slow at all of them. With single launches on a side, the points' own intervals are combined as if independent. Points without an
+/// interval are excluded if others have one, and those with single launches if more than half of the points have several.
 pub fn geometric_mean(
     points: &[&Point],
     machine: usize,
@@ -102,7 +95,7 @@ pub fn geometric_mean(
     Some(part.map_or(mean, |part| GeometricMean { left_out, ..part }))
 }
 
-/// Returns the geometric mean over weighted points, with an interval as in [`geometric_mean`]; `None` if a point has no ratio.
+/// With an interval as in [`geometric_mean`]; `None` if a point has no ratio.
 pub fn weighted_mean(
     points: &[(f64, &Point)],
     machine: usize,
@@ -165,8 +158,7 @@ fn mean_of_points(members: &[Member]) -> Option<GeometricMean> {
     Some(make_mean(value, Mean::from_values(&logs).map(|mean| mean.interval()), Basis::Nothing))
 }
 
-/// Returns the mean over points of the paired differences between two sides of one run, block by block; `None` unless both sides
-/// of each point have two common blocks.
+/// Pairs the sides of one run block by block; `None` unless both sides of each point have two common blocks.
 fn paired_mean(members: &[Member]) -> Option<Mean> {
     let mut sets: BTreeMap<BTreeSet<u64>, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
     let mut paired = 0;
@@ -178,8 +170,7 @@ fn paired_mean(members: &[Member]) -> Option<Mean> {
     if paired < members.len() { None } else { mean_of_sets(sets.into_values()) }
 }
 
-/// Returns the mean over weighted points of the log speeds, with launches as the unit. Points with the same number of launches
-/// were measured in the same launches, because a sweep launches all points of a rank count together.
+/// Launches are the unit. Points with as many launches share them, because a sweep launches all points of a rank count together.
 pub fn mean_over_points(data: &[(f64, PointData)]) -> Option<Mean> {
     let mut exact: Vec<(f64, f64)> = Vec::new();
     let mut sets: BTreeMap<usize, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
@@ -205,7 +196,7 @@ pub fn mean_over_points(data: &[(f64, PointData)]) -> Option<Mean> {
     Some(Mean::sum(&[exact_mean, (1.0 - share, rest)]))
 }
 
-/// Returns the mean over all weighted points of several sets. The rows of a set have one value per launch, in the same launches.
+/// The rows of a set have one value per launch, in the same launches.
 fn mean_of_sets(sets: impl Iterator<Item = Vec<(f64, Vec<f64>)>>) -> Option<Mean> {
     let of_set = |rows: Vec<(f64, Vec<f64>)>| {
         let total: f64 = rows.iter().map(|(weight, _)| weight).sum();
@@ -219,13 +210,10 @@ fn mean_of_sets(sets: impl Iterator<Item = Vec<(f64, Vec<f64>)>>) -> Option<Mean
     (!parts.is_empty()).then(|| Mean::sum(&parts))
 }
 
-/// The ratios of a machine to the first one over the points of a scope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScopeRatios {
     pub scope: Scope,
-    /// Indices of the points.
     pub points: Vec<usize>,
-    /// Ratios by index of their point.
     pub ratios: BTreeMap<usize, TestedRatio>,
     /// `None` without a ratio.
     pub mean: Option<GeometricMean>,

@@ -11,22 +11,17 @@ use apexmap_results::samples::groups::has_surface;
 use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 
-/// Points that differ in one or two numbers, and in the parameters that follow from them.
 #[derive(Clone, Debug)]
 pub struct MatchedGroup {
     pub label: String,
-    /// The kernel of the group.
     pub kernel: &'static str,
-    /// The headline column of the kernel.
     pub headline: &'static str,
-    /// Columns of the axes: x, then y if there are two. For surfaces L and alpha.
+    /// x, then y if there are two; L and alpha for surfaces.
     pub axes: Vec<String>,
-    /// Indices of the points.
     pub points: Vec<usize>,
 }
 
 impl MatchedGroup {
-    /// Returns whether the axes are alpha and L.
     pub fn is_surface(&self) -> bool {
         self.axes == [BLOCK, ALPHA]
     }
@@ -36,13 +31,12 @@ impl MatchedGroup {
     }
 }
 
-/// Returns label, unit and scale of a column; the scale is logarithmic if the values spread widely.
+/// Logarithmic if the values spread widely.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
     let quantity = plot::quantity(column, values.iter().copied());
     if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }
 }
 
-/// Groups these points, kernel by kernel.
 pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     let mut groups = Vec::new();
     for kernel in kernels::ALL.iter().copied() {
@@ -99,7 +93,7 @@ fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize])
     groups
 }
 
-/// Splits a group by all numbers except the two with the most values. A parameter that follows from others is not an axis.
+/// By all numbers except the two with most values. A parameter that follows from others is no axis.
 fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
     let distinct = |axis: &&str| points.numbers(group.points.iter().copied(), axis).len();
     let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();

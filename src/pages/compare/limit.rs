@@ -2,7 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 
-/// The conditions of `--fail-if`.
+/// Of `--fail-if`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
     /// A point is slower than this.
@@ -26,10 +26,9 @@ impl Conditions {
     }
 }
 
-/// The slowdown that fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowdownLimit {
-    /// Ratio of times, such as 1.05.
+    /// Ratio of times: 1.05.
     pub slowdown: f64,
 }
 

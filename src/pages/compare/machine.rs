@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Source of a machine's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Measured,
@@ -19,19 +18,17 @@ pub enum Origin {
     Published,
 }
 
-/// Source of a rate of a published machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Predicted by a model outside of the domain of a number.
     Extrapolated,
     /// Predicted by a model where the numbers of the card hold.
     Predicted,
-    /// Printed in a paper.
     Printed,
 }
 
 impl Source {
-    /// The column of published samples with the word of their source; the column `origin` describes it.
+    /// Has the word of the source; the column `origin` describes it.
     pub const COLUMN: &str = "rate_source";
     const ALL: [Self; 3] = [Self::Extrapolated, Self::Predicted, Self::Printed];
 
@@ -43,7 +40,7 @@ impl Source {
         }
     }
 
-    /// Returns the sources of samples; none if they were measured or simulated.
+    /// None if the samples were measured or simulated.
     pub fn of_samples(samples: &Samples) -> BTreeSet<Self> {
         let words = samples.words(Self::COLUMN);
         Self::ALL.into_iter().filter(|source| words.iter().any(|word| *word == source.word())).collect()
@@ -53,29 +50,27 @@ impl Source {
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Unique name in tables and legends.
     pub name: String,
-    /// Text on the command line, for messages and for the provenance.
+    /// On the command line.
     pub given: String,
     pub origin: Origin,
-    /// Current samples that the condition selects.
+    /// Current ones that the condition selects.
     pub samples: Samples,
     pub manifest: Option<Manifest>,
     pub card: Option<Card>,
-    /// The run that measured the samples, or `None` if unknown. Results of the same run share their launches.
+    /// `None` if unknown. Results of one run share their launches.
     pub run: Option<Arc<str>>,
-    /// Hash of all samples of the run, which is the same in its folder and its archive; `None` if unknown.
+    /// Hash of all samples of the run, the same in its folder and its archive.
     pub content: Option<u64>,
-    /// Number of cores that ranks can use, if known.
+    /// That ranks can use.
     pub cores: Option<u64>,
-    /// Bytes per second to a device, whose speeds then contain a transfer of each word once per read.
+    /// Bytes per second to a device, if speeds contain a transfer of each word once per read.
     pub transfer: Option<f64>,
-    /// Why models do not predict some points of the others from the numbers of a published machine, with the next step.
+    /// Why models do not predict some points of a published machine, with the next step.
     pub refused: Vec<String>,
 }
 
 impl Machine {
-    /// Makes a machine of measured samples.
     pub fn from_samples(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
         if samples.is_empty() {
             let (problem, next) = match samples.table().rows {
@@ -123,28 +118,28 @@ impl Machine {
         })
     }
 
-    /// Returns whether the card has measured or published numbers, not only those that the operating system reports.
+    /// It has numbers besides those of the operating system.
     pub fn has_card(&self) -> bool {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// Returns the host of rank 0 in the first launch. Simulated ranks and imported values have none.
+    /// Of rank 0 in the first launch; none for simulated ranks and imported values.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
     }
 
-    /// Returns what identifies the run of the samples: their content or, without it, the place of the result.
+    /// Of the run: the content of its samples or, without it, the place of the result.
     pub fn identity(&self) -> Option<Arc<str>> {
         self.content.map(|content| format!("{content:016x}").into()).or_else(|| self.run.clone())
     }
 
-    /// Returns whether both are samples of one run, so that they share its launches.
+    /// They share the launches of a run.
     pub fn is_same_run(&self, other: &Self) -> bool {
         self.identity().is_some() && self.identity() == other.identity()
     }
 
-    /// Returns whether both have the same measured samples, in any order. Equal simulations are two runs.
+    /// In any order. Equal simulations are two runs.
     pub fn has_same_samples(&self, other: &Self) -> bool {
         let seconds = |machine: &Self| {
             let table = machine.samples.table();
@@ -161,37 +156,35 @@ impl Machine {
         is_measured(self) && is_measured(other) && seconds(self) == seconds(other)
     }
 
-    /// Returns the processor with its cores: `Intel Xeon Processor, 2 cores`; `None` if it is not known.
+    /// `Intel Xeon Processor, 2 cores`
     pub fn processor(&self) -> Option<String> {
         self.host().map(Host::plain_name).filter(|processor| !processor.is_empty())
     }
 
-    /// Returns what plain names need to know about the node.
     pub fn plain_node(&self) -> PlainNode {
         self.manifest.as_ref().map(Manifest::plain_node).unwrap_or_default()
     }
 
-    /// Returns the descriptions of the rates from a source.
     pub fn origins(&self, source: Source) -> Vec<String> {
         let of_source = self.samples.with_word(Source::COLUMN, &[source.word()]);
         of_source.words("origin").into_iter().map(str::to_owned).collect()
     }
 
-    /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
+    /// Seconds since 1970 of the first and the last sample, and the median load average.
     pub fn time_range(&self) -> Option<(f64, f64, f64)> {
         let times = self.numbers("unix_seconds");
         let load = self.samples.median("load");
         Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
     }
 
-    /// Returns the distinct words of a column, sorted.
+    /// Distinct and sorted.
     pub fn words(&self, column: &str) -> Vec<String> {
         let mut words: Vec<String> = self.samples.words(column).into_iter().map(str::to_owned).collect();
         words.sort();
         words
     }
 
-    /// Returns the distinct non-negative numbers of a column, ascending.
+    /// Distinct, not negative, ascending.
     pub fn numbers(&self, column: &str) -> Vec<f64> {
         let mut numbers = self.samples.distinct_numbers(column);
         numbers.retain(|number| *number >= 0.0);
@@ -199,10 +192,9 @@ impl Machine {
     }
 }
 
-/// Source of a card that contains only values from the operating system.
+/// Of a card with values of the operating system only.
 const REPORTED: &str = "reported by the operating system during the measurement";
 
-/// Makes a card of the values that the operating system reported.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.first_host();
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
@@ -219,7 +211,7 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     Ok(card)
 }
 
-/// Returns a hash of the times of all current samples, in any order; `None` if they state no time.
+/// Of the times of all current samples, in any order; `None` if they state none.
 pub fn content_hash(samples: &Samples) -> Option<u64> {
     let samples = samples.current();
     let (table, time) = (samples.table(), samples.column("unix_seconds")?);
@@ -231,7 +223,7 @@ pub fn content_hash(samples: &Samples) -> Option<u64> {
     (!times.is_empty()).then(|| hasher.finish())
 }
 
-/// Gives every machine a unique name: the requested name, or its own name, extended by the input if several machines share it.
+/// The requested name, or its own, extended by the input if several machines share it.
 pub fn name_all(machines: &mut [Machine], requested: &[String]) -> Result<()> {
     if !requested.is_empty() && requested.len() != machines.len() {
         return Err(Error::input(
@@ -255,8 +247,7 @@ pub fn name_all(machines: &mut [Machine], requested: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns unique names. Machines with the same name get the first of host, folder, parent folders and date that distinguishes
-/// them, otherwise a number.
+/// Machines of one name get the first of host, folder, parent folders and date that distinguishes them, otherwise a number.
 fn distinct_names(machines: &[Machine]) -> Vec<String> {
     let host = |machine: &Machine| machine.host().map_or_else(String::new, |host| host.name.clone());
     let schemes: [&dyn Fn(&Machine) -> String; 5] = [
@@ -286,14 +277,14 @@ fn distinct_names(machines: &[Machine]) -> Vec<String> {
     names
 }
 
-/// Returns `quickstart@2026-11-24T21:14`, with the time of the first sample.
+/// `quickstart@2026-11-24T21:14`, from the first sample
 fn name_with_date(machine: &Machine) -> String {
     let first = machine.numbers("unix_seconds").first().map(|seconds| utc(*seconds));
     let date = first.map_or_else(String::new, |utc| format!("@{}", utc.trim_end_matches(" UTC").replace(' ', "T")));
     format!("{}{date}", short_name(machine, 1))
 }
 
-/// Returns the last folders of the path, such as `quickstart` of `results/quickstart/`, and keeps the condition.
+/// The last folders of the path, such as `quickstart` of `results/quickstart/`, with the condition.
 fn short_name(machine: &Machine, folders: usize) -> String {
     let given = machine.given.as_str();
     let (path, condition) = given.find('[').map_or((given, ""), |bracket| given.split_at(bracket));

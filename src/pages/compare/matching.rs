@@ -18,7 +18,6 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns::{self, NODE_TYPE};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// How rank counts are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum MatchRanks {
     /// Match by role if ranks are threads and the machines have different numbers of cores, otherwise by number
@@ -47,7 +46,7 @@ pub struct AllowedDifferences {
     pub one_launch: bool,
 }
 
-/// Names of [`AllowedDifferences`]'s fields on the command line.
+/// Of the fields above, on the command line.
 pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
 
 impl AllowedDifferences {
@@ -74,16 +73,14 @@ impl AllowedDifferences {
     }
 }
 
-/// Options of the matching.
 #[derive(Clone, Debug, Default)]
 pub struct Matching {
     pub allowed: AllowedDifferences,
-    /// Columns of parameters that may differ.
+    /// Parameters that may differ.
     pub ignored: Vec<String>,
     pub ranks: MatchRanks,
 }
 
-/// Matches the points of all machines.
 pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points> {
     let devices = devices::find(machines);
     let mut result = Points {
@@ -154,7 +151,7 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
     Ok(result)
 }
 
-/// Returns the kernels of each class that some machine has. With devices, a class has the kernels that repeat its experiment, too.
+/// Used kernels; with devices, a class has the kernels that repeat its experiment, too.
 fn classes(
     by_kernel: &[HashMap<&'static str, Samples>],
     by_family: bool,
@@ -178,7 +175,7 @@ fn classes(
     classes
 }
 
-/// Takes the samples of devices out of those of a class, if processors have some too.
+/// If processors have samples of the class, too.
 fn take_devices(samples: &mut [Samples], devices: &[usize]) -> Vec<(usize, Samples)> {
     if (0..samples.len()).all(|index| devices.contains(&index) || samples[index].is_empty()) {
         return Vec::new();
@@ -198,7 +195,7 @@ fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id, samples)).collect()
 }
 
-/// Returns the columns that match the points of a class: the rank count, and parameters that all machines report.
+/// The rank count, and parameters that all machines report.
 fn matching_columns<'s>(
     machines: &[Machine],
     samples: &'s [Samples],
@@ -295,7 +292,7 @@ fn point_data(
     Ok(cells.into_iter().map(machine_point).collect())
 }
 
-/// Returns the roles of rank counts, or `None` if they are matched by number.
+/// `None` if rank counts are matched by number.
 fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
     let cores: Vec<Option<u64>> = machines.iter().map(|machine| machine.cores).collect();
     let unknown = cores.iter().position(Option::is_none);
@@ -320,14 +317,13 @@ fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
     Ok((differ || how == MatchRanks::Role).then_some(Roles { cores }))
 }
 
-/// Returns the option that states the cores of the machines that do not report them: `--cores NUMBER,`.
+/// `--cores NUMBER,`
 pub fn state_cores(machines: &[Machine]) -> String {
     let entry = |machine: &Machine| if machine.cores.is_none() { "NUMBER" } else { "" };
     format!("--cores {}", machines.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
-/// Returns the sizes that each machine has its own value of: sizes that a sweep adapts to the machine, if every machine has one
-/// value per rank and the values differ between machines.
+/// Sizes that a sweep adapts to the machine: one value per rank on every machine, which differs between machines.
 fn own_sizes(samples: &[Samples], kernels: &[&'static Kernel], columns: &[String]) -> Vec<&'static str> {
     let parameters = kernels.iter().flat_map(|kernel| kernel.parameters);
     let made = parameters.filter(|p| matches!(p.domain, Domain::Global { .. } | Domain::Size { .. }));
@@ -348,15 +344,13 @@ fn own_sizes(samples: &[Samples], kernels: &[&'static Kernel], columns: &[String
     sizes
 }
 
-/// Returns the distinct values of a parameter divided by the number of ranks.
 fn values_per_rank(samples: &Samples, column: &str) -> BTreeSet<u64> {
     let table = samples.table();
     let per_rank = |&row: &usize| (table.number(column, row) / table.number("ranks", row)).to_bits();
     samples.rows().iter().map(per_rank).collect()
 }
 
-/// Returns whether a headline is a rate of all ranks together (`Some(true)`) or per rank (`Some(false)`); `None` if it is not
-/// such a rate.
+/// `Some(true)` for a rate of all ranks together, `Some(false)` per rank.
 fn is_total(headline: &str) -> Option<bool> {
     if headline.ends_with("_per_rank") {
         return Some(false);

@@ -13,33 +13,30 @@ use apexmap_theory::places::{NoRate, interpolate};
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::BTreeMap;
 
-/// The mix of all codes with a weight, on one map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
     pub machine: usize,
-    /// Label of the map.
     pub label: String,
-    /// The ratio of the mix, or the names of the codes without a ratio.
+    /// Or the names of the codes without a ratio.
     pub ratio: Result<MixRatio, Vec<String>>,
 }
 
-/// The speed of a mix relative to the first machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixRatio {
-    /// The ratio of the mix, with its 95 % interval, and the number of points around the codes.
+    /// With its 95 % interval, and the number of points around the codes.
     pub mean: GeometricMean,
     /// What keeps it undecided.
     pub reservations: Vec<Reservation>,
 }
 
-/// Returns the mix of each machine on each map; empty if no code has a weight.
+/// Of each machine on each map.
 pub fn mixes(comparison: &Comparison) -> Vec<Mix> {
     let maps = comparison.groups().filter(|group| group.is_surface());
     let machines = 1..comparison.machines.len();
     maps.flat_map(|group| machines.clone().filter_map(move |machine| mix(group, machine))).collect()
 }
 
-/// Returns the mix on a map; `None` if no code has a weight.
+/// `None` if no code has a weight.
 pub fn mix(group: Group, machine: usize) -> Option<Mix> {
     let (mut parts, mut left_out) = (Vec::new(), Vec::new());
     let ratio_at = |point: usize| group.comparison.ratio(machine, point).map_or(f64::NAN, |tested| tested.ratio.value);
@@ -56,8 +53,6 @@ pub fn mix(group: Group, machine: usize) -> Option<Mix> {
     Some(Mix { machine, label: group.label.clone(), ratio })
 }
 
-/// Returns the ratio of codes with their weights and ratios.
-///
 /// The logarithm of the ratio is a sum over the logarithms at the points around the codes. A code counts by its share of the time
 /// on the second machine, which is the derivative at the estimate.
 fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Option<MixRatio> {
@@ -78,8 +73,7 @@ fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Optio
     Some(MixRatio { reservations: verdict::reservations(group.comparison, [machine, 0], &mean, &around), mean })
 }
 
-/// Returns the points around the place of a code, with their weights in the interpolation. That is linear in logarithms, so the
-/// weight of a point is the logarithm that is read if it has e and all others have 1.
+/// With weights. Interpolation is linear in logarithms, so a point's weight is what is read if it has e and all others have 1.
 fn points_around(group: Group, machine: usize, code: &Code) -> Vec<(usize, f64)> {
     let weight = |&point: &usize| {
         let only = |other: usize| if other == point { std::f64::consts::E } else { 1.0 };
@@ -91,8 +85,7 @@ fn points_around(group: Group, machine: usize, code: &Code) -> Vec<(usize, f64)>
     group.points.iter().filter_map(weight).collect()
 }
 
-/// Reads a map at the place of a code, if both machines measured it at the size of the code; `value` is the value at the point of an index,
-/// or NaN.
+/// Refuses a size that a machine did not measure. `value` is the value at a point, or NaN.
 pub fn read(group: Group, machine: usize, code: &Code, value: impl Fn(usize) -> f64) -> Result<f64, NoRate> {
     if let Some(point) = group.points.first().map(|&index| group.comparison.point(index)) {
         for machine in [0, machine] {

@@ -13,37 +13,36 @@ use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Data of one machine at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointData {
-    /// Speeds of the good samples, by launch. A speed is a rate, or the reciprocal of a time.
+    /// Of the good samples. A speed is a rate, or the reciprocal of a time.
     pub launches: Vec<LaunchValues>,
-    /// The run of the samples, or `None` if unknown. Results of the same run share their launches.
+    /// `None` if unknown. Results of one run share their launches.
     pub run: Option<Arc<str>>,
-    /// Factor that widens intervals within single launches; `None` if such intervals are not allowed.
+    /// Of intervals within single launches; `None` if such intervals are not allowed.
     pub widening: Option<f64>,
-    /// Status of the samples without a value.
+    /// Of the samples without a value.
     pub failures: Vec<Status>,
     pub facts: Facts,
-    /// Whether the value is simulated, predicted or published, and so has no known uncertainty.
+    /// Simulated, predicted or published, so without a known uncertainty.
     pub exact: bool,
-    /// By how much disturbance can have slowed the machine at this point.
+    /// By disturbance.
     pub slowing: Slowing,
-    /// Number of ranks; NaN if unknown.
+    /// NaN if unknown.
     pub ranks: f64,
-    /// First row of the good samples in the machine's table, if any.
+    /// Of the first good sample in the machine's table.
     pub row: Option<usize>,
-    /// Whether the speed is that of all ranks together (`Some(true)`) or per rank (`Some(false)`); `None` for a reciprocal time.
+    /// Whether the speed is that of all ranks together or per rank; `None` for a reciprocal time.
     pub total: Option<bool>,
 }
 
 impl PointData {
-    /// Returns median, interval and extremes of the speed; `None` without good samples.
+    /// Of the speed; `None` without good samples.
     pub fn summary(&self) -> Option<Summary> {
         estimate::summarise(&self.launches, self.widening)
     }
 
-    /// Returns the median speed; `None` without good samples.
+    /// The median; `None` without good samples.
     pub fn speed(&self) -> Option<f64> {
         self.summary().map(|summary| summary.median)
     }
@@ -52,7 +51,7 @@ impl PointData {
         self.launches.iter().map(|launch| launch.values.len()).sum()
     }
 
-    /// Returns the logarithms of all speeds, ascending.
+    /// Ascending.
     pub fn log_speeds(&self) -> Vec<f64> {
         let mut logs: Vec<f64> =
             self.launches.iter().flat_map(|launch| &launch.values).map(|speed| speed.ln()).collect();
@@ -60,17 +59,17 @@ impl PointData {
         logs
     }
 
-    /// Returns the logarithms of the launches' medians.
+    /// Logarithms, by launch.
     pub fn medians(&self) -> Vec<f64> {
         estimate::log_medians(&self.launches)
     }
 
-    /// Returns the error of the logarithms of its speeds that more samples do not reduce.
+    /// The error of logarithms that more samples do not reduce.
     pub fn systematic(&self) -> f64 {
         estimate::systematic(&self.launches)
     }
 
-    /// Returns whether a card determines the value: simulated or predicted, not printed in a paper.
+    /// Simulated or predicted, not printed in a paper.
     pub fn is_of_card(&self) -> bool {
         self.exact && self.facts.sources.iter().all(|source| *source == Source::Predicted)
     }
@@ -80,14 +79,13 @@ impl PointData {
     }
 }
 
-/// A point that at least one machine has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// A kernel, or a family if kernels may differ.
     pub class: String,
-    /// Columns that the point was matched by, with their values.
+    /// The columns that it was matched by.
     pub values: Vec<(String, Value)>,
-    /// Data of each machine, in the order of the machines.
+    /// In the order of the machines.
     pub by_machine: Vec<Option<PointData>>,
 }
 
@@ -100,13 +98,13 @@ impl Point {
         self.value(column)?.as_f64()
     }
 
-    /// Returns the number in a column on a machine. With matching by role, rank counts differ between machines.
+    /// With matching by role, rank counts differ between machines.
     pub fn number_on(&self, machine: usize, column: &str) -> Option<f64> {
         let ranks = || self.by_machine[machine].as_ref().map(|data| data.ranks).filter(|ranks| !ranks.is_nan());
         if column == "ranks" { ranks() } else { self.number(column) }
     }
 
-    /// Returns `P = 2, L = 64, alpha = 0.1`, without values that are the same at all points.
+    /// `P = 2, L = 64, alpha = 0.1`, without values that are the same at all points
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.values.iter().filter(|(column, _)| varying.contains(column.as_str()));
         let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();
@@ -116,18 +114,18 @@ impl Point {
         }
     }
 
-    /// Returns the class and the values in some columns, for tables.
+    /// The class and the values in some columns.
     pub fn row(&self, columns: &[&str]) -> Vec<String> {
         let value = |column: &&str| self.value(column).map(Value::to_string).unwrap_or_default();
         std::iter::once(self.class.clone()).chain(columns.iter().map(value)).collect()
     }
 
-    /// Returns whether two machines have the point, finished or not.
+    /// Finished or not.
     pub fn has_both(&self, machine: usize, base: usize) -> bool {
         self.by_machine[machine].is_some() && self.by_machine[base].is_some()
     }
 
-    /// Returns whether at least two machines have the point, finished or not.
+    /// At least two machines have it, finished or not.
     pub fn is_matched(&self) -> bool {
         self.by_machine.iter().flatten().count() > 1
     }
@@ -137,24 +135,21 @@ impl Point {
     }
 }
 
-/// All points of a comparison.
 #[derive(Clone, Debug)]
 pub struct Points {
     /// Sorted by class and values.
     pub points: Vec<Point>,
-    /// First kernel of each class.
     pub classes: BTreeMap<String, &'static str>,
-    /// The headline column of each class.
     pub headlines: BTreeMap<String, &'static str>,
-    /// Parameters that matching ignores because a machine does not report them: machine, class, names.
+    /// Machine, class and the parameters that it does not report, so that matching ignores them.
     pub unreported: Vec<(String, String, Vec<String>)>,
-    /// Number of unusable samples by machine: rates that are not positive and finite.
+    /// Samples by machine whose rate is not positive and finite.
     pub unusable: Vec<usize>,
-    /// Roles of rank counts; `None` if ranks are matched by number.
+    /// `None` if ranks are matched by number.
     pub roles: Option<Roles>,
-    /// Names of parameters that matching ignores because each machine has its own size.
+    /// Parameters that matching ignores because each machine has its own size.
     pub own_sizes: BTreeSet<String>,
-    /// Machines that are devices, if others are processors.
+    /// If others are processors.
     pub devices: Vec<usize>,
 }
 
@@ -163,7 +158,6 @@ impl Points {
         self.headlines.get(class).copied().unwrap_or("seconds")
     }
 
-    /// Returns all columns, in the order of the points.
     pub fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = Vec::new();
         for (column, _) in self.points.iter().flat_map(|point| &point.values) {
@@ -174,13 +168,11 @@ impl Points {
         columns
     }
 
-    /// Returns the head of [`Point::row`] with all columns.
     pub fn head(&self) -> Vec<String> {
         ["kernel"].into_iter().chain(self.columns()).map(str::to_owned).collect()
     }
 
-    /// Returns the columns that distinguish points, including `kernel` if there are several classes. Omits a column that follows
-    /// from others, as N follows from L if a sweep varies both together.
+    /// Columns that distinguish points, with `kernel` if there are several classes, without those that follow from others.
     pub fn varying(&self) -> HashSet<&str> {
         const FIRST: [&str; 6] = ["kernel", ALPHA, BLOCK, "ranks", "look_ahead", "message_bytes"];
         let indices: Vec<usize> = (0..self.points.len()).collect();
@@ -193,7 +185,7 @@ impl Points {
         kept
     }
 
-    /// Returns the design of some points: their parameters, and their classes as `kernel`.
+    /// Parameters, and classes as `kernel`.
     pub fn design(&self, members: &[usize]) -> Design<'_> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in members.iter().flat_map(|&index| &self.points[index].values) {
@@ -215,7 +207,7 @@ impl Points {
         design
     }
 
-    /// Returns the distinct numbers of some points in a column, ascending.
+    /// Distinct and ascending.
     pub fn numbers(&self, members: impl IntoIterator<Item = usize>, column: &str) -> Vec<f64> {
         let mut values: Vec<f64> = members.into_iter().filter_map(|index| self.points[index].number(column)).collect();
         values.sort_by(f64::total_cmp);
@@ -223,7 +215,7 @@ impl Points {
         values
     }
 
-    /// Splits the points by their values in some columns, sorted by these values.
+    /// Sorted by their values in these columns.
     pub fn split_by(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
         let mut places: HashMap<Vec<Part>, usize> = HashMap::new();
         let mut parts: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
@@ -240,7 +232,7 @@ impl Points {
     }
 }
 
-/// A value for comparison: equal parameters are equal regardless of type and rounding.
+/// Equal parameters are equal regardless of type and rounding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Number(u64),
@@ -260,15 +252,15 @@ impl Part {
     }
 }
 
-/// Number of cores of each machine, for matching rank counts by role.
+/// For matching rank counts by role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
-    /// Number of cores, in the order of the machines.
+    /// In the order of the machines.
     pub cores: Vec<u64>,
 }
 
 impl Roles {
-    /// Returns the role of a rank count on a machine, or the number if it has no role.
+    /// Or the number, if it has no role.
     pub fn role(&self, machine: usize, ranks: &Value) -> Value {
         match ranks.as_f64() {
             Some(1.0) => ONE_CORE.into(),
@@ -281,18 +273,17 @@ impl Roles {
 pub const ONE_CORE: &str = "one core";
 pub const ALL_CORES: &str = "all cores";
 
-/// Conditions of a machine's samples at one point.
+/// Of a machine's samples at one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Granted page sizes in bytes; empty if unknown.
+    /// Granted, in bytes; empty if unknown.
     pub pages: BTreeSet<u64>,
-    /// Requested pages.
     pub pages_asked: BTreeSet<String>,
     pub oversubscribed: Option<bool>,
     pub transports: BTreeSet<String>,
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
-    /// Sources of published numbers.
+    /// Of published numbers.
     pub sources: BTreeSet<Source>,
 }
 
@@ -316,7 +307,7 @@ impl Facts {
     }
 }
 
-/// Returns the first points of a list, with dots if there are more: `L = 1; L = 4; ...`.
+/// `L = 1; L = 4; ...`
 pub fn list_first(points: &[String]) -> String {
     let more = if points.len() > MAX_LISTED { "; ..." } else { "" };
     let first: Vec<&str> =
@@ -324,5 +315,4 @@ pub fn list_first(points: &[String]) -> String {
     format!("{}{more}", first.join("; "))
 }
 
-/// Maximum number of points in a sentence.
 const MAX_LISTED: usize = 4;

@@ -16,11 +16,10 @@ use apexmap_theory::paper_tables::table;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A column of a published table with the rates of a machine, in 1e9 updates per second.
+/// A column of a published table, in 1e9 updates per second.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PrintedRates {
-    /// Name of the machine's card.
     machine: String,
     table: String,
     rate: String,
@@ -28,7 +27,7 @@ struct PrintedRates {
     /// Column of P or of the look-ahead in the table; `column` is its name in results, and `fixed` has the other one.
     axis: String,
     column: String,
-    /// Number of ranks per unit of the axis.
+    /// Ranks per unit of the axis.
     #[serde(default = "default_factor")]
     times: f64,
     #[serde(default)]
@@ -40,14 +39,12 @@ fn default_factor() -> f64 {
     1.0
 }
 
-/// The tables of the papers with rates of whole machines.
 #[derive(Deserialize)]
 struct Printed {
     rates: Vec<PrintedRates>,
 }
 
-/// Makes a machine from a card, with its printed rates and predictions of models. Predictions are made at the points of the other
-/// machines, or at powers of two of ranks if all are published. The column `origin` distinguishes printed and predicted rates.
+/// Predicts at the points of the other machines, or at powers of two of ranks if all are published.
 pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
     let (mut rates, mut refused) = (Vec::new(), Vec::new());
     let printed = toml::from_str::<Printed>(include_str!("../data/printed-rates.toml"));
@@ -90,7 +87,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
     })
 }
 
-/// Returns a published machine with its printed rates; `None` if there is none of this name, or if it has no such rates.
+/// `None` without such a machine, or without printed rates.
 pub fn find_printed(name: &str) -> Result<Option<Machine>> {
     if !is_published(name) {
         return Ok(None);
@@ -116,10 +113,8 @@ fn device_surface() -> Result<Vec<Rate<'static>>> {
     Ok(alphas.into_iter().zip(blocks).map(rate).collect())
 }
 
-/// A published rate.
 struct Rate<'a> {
     kernel: &'a str,
-    /// Columns of parameters with their values.
     parameters: Vec<(&'a str, f64)>,
     column: &'static str,
     rate: f64,
@@ -147,7 +142,6 @@ fn samples(rates: &[Rate]) -> Samples {
     table.finish().into()
 }
 
-/// Predicts the rates of a kernel.
 struct Predictor<'a> {
     model: &'static dyn Model,
     numbers: &'a Numbers,
@@ -156,19 +150,16 @@ struct Predictor<'a> {
     refused: &'a mut Vec<String>,
 }
 
-/// A point to predict.
 struct Wanted<'a> {
-    /// The variables of the model.
     x: Vec<f64>,
     parameters: Vec<(&'static str, f64)>,
     /// The kernel's headline per rate of the model.
     factor: f64,
-    /// The machine that measured the point, if any.
     other: Option<&'a Machine>,
 }
 
 impl<'a> Predictor<'a> {
-    /// Adds predictions at points without a rate, if the model predicts the kernel's headline or its message rate.
+    /// Where no rate is known, if the model predicts the kernel's headline or its message rate.
     fn predict(&mut self, rates: &mut Vec<Rate>) -> Result<()> {
         let (kernel, headline) = (self.kernel.id, self.kernel.headline);
         let points = match (headline, self.model.about().column) {
@@ -188,8 +179,7 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    /// Returns the points that other machines measured with this kernel, or powers of two of ranks if all machines are published
-    /// and the model has defaults for the other variables.
+    /// Of other machines, or powers of two of ranks if all are published and the model has defaults for the other variables.
     fn points(&self) -> Result<Vec<Wanted<'a>>> {
         let variables = self.model.about().variables;
         let names: Vec<&'static str> = variables.iter().map(|variable| columns::resolve(variable.name)).collect();
@@ -216,8 +206,7 @@ impl<'a> Predictor<'a> {
         Ok(points)
     }
 
-    /// Returns the points of messages that other machines measured. The model predicts message rates, and the headline of these
-    /// kernels is a bandwidth. Streams have no parameter for their senders, which are the first half of the ranks.
+    /// The model predicts message rates, and the headline is a bandwidth. Streams have no parameter for their senders, the first half of the ranks.
     fn message_points(&self) -> Result<Vec<Wanted<'a>>> {
         let senders = columns::resolve("senders");
         let mut points = Vec::new();
@@ -243,7 +232,7 @@ impl<'a> Predictor<'a> {
         Ok(points)
     }
 
-    /// Returns the values of these columns at which a machine measured the kernel; empty if it does not report one of them.
+    /// Empty if the machine does not report one of the columns.
     fn measured_points(&self, machine: &Machine, names: &[&str]) -> Result<Vec<Vec<f64>>> {
         let samples = machine.samples.with_kernel(self.kernel.id);
         if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
@@ -253,7 +242,7 @@ impl<'a> Predictor<'a> {
         Ok(samples.cells(names)?.into_iter().filter_map(values).collect())
     }
 
-    /// Returns the rate at a point of another machine with its origin. Keeps the reason if the numbers do not hold there.
+    /// With its origin. Keeps the reason if the numbers do not hold there.
     fn rate(&mut self, x: &[f64], other: Option<&Machine>) -> Option<(f64, Source, String)> {
         let samples = other.map(|other| other.samples.with_kernel(self.kernel.id));
         let option = |name: &str| match name {
@@ -281,7 +270,7 @@ impl<'a> Predictor<'a> {
     }
 }
 
-/// Describes the kernels that a published machine has rates of, or the reason why it has none.
+/// Which kernels, or why none.
 pub fn rates(machine: &Machine) -> String {
     let (name, kernels) = (&machine.name, machine.words("kernel"));
     if !kernels.is_empty() {

@@ -15,48 +15,46 @@ pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// The speed of a machine relative to that of another at one point.
+/// Of the speeds of two machines at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
-    /// 95 % interval.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// Probability of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
+    /// Of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
     pub p: Option<f64>,
     /// Factors by which disturbance can have slowed the machine and the base; infinite if unknown.
     pub slowed: [f64; 2],
 }
 
 impl Ratio {
-    /// Returns whether this ratio alone shows that one side is faster.
+    /// This ratio alone shows that one side is faster.
     pub fn is_decided(&self) -> bool {
         matches!(Direction::new(self.interval, self.basis, self.slowed), Direction::Faster | Direction::Slower)
     }
 
-    /// Makes a ratio from the estimate and interval of its logarithm, without disturbance.
+    /// From a logarithm, without disturbance.
     fn from_log(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
         let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
         Self { value: shift.exp(), interval, basis, p, slowed: [1.0; 2] }
     }
 }
 
-/// Which side is faster, as far as the samples decide it.
+/// As far as the samples decide it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Faster,
     Slower,
-    /// The ratio is 1, without noise.
+    /// Without noise.
     Equal,
-    /// The interval includes 1, covers only single launches, or a disturbance may explain the difference.
+    /// The interval includes 1 or covers only single launches, or a disturbance may explain the difference.
     Undecided,
-    /// The measurement has no interval, or one that is too wide to decide anything.
+    /// No interval, or one too wide to decide anything.
     Unknown,
 }
 
 impl Direction {
-    /// Decides by the interval of a ratio. `slowed` has the factors by which disturbance can have slowed the machine and the base: only
-    /// that of the slower side may explain a difference. An interval that tables call "not known" decides nothing.
+    /// `slowed`: as in [`Ratio`]; only that of the slower side may explain a difference.
     pub fn new(interval: Option<(f64, f64)>, basis: Basis, slowed: [f64; 2]) -> Self {
         match interval.filter(|&interval| basis != Basis::Nothing && is_informative(interval)) {
             None => Self::Unknown,
@@ -69,7 +67,7 @@ impl Direction {
     }
 }
 
-/// Returns the mean over launches of one side, if the variation between launches is known or the value is exact.
+/// If the variation between launches is known or the value is exact.
 pub fn mean(data: &PointData) -> Option<Mean> {
     match data.medians()[..] {
         [value] if data.exact => Some(Mean::from_exact(value)),
@@ -77,7 +75,7 @@ pub fn mean(data: &PointData) -> Option<Mean> {
     }
 }
 
-/// Returns the logarithm of the ratio of two speeds, if the variation between launches is known or both follow from cards.
+/// Logarithm of the ratio, if the variation between launches is known or both follow from cards.
 pub fn shift(numerator: &PointData, denominator: &PointData) -> Option<(Mean, Basis)> {
     match (numerator.exact, denominator.exact) {
         (true, true) if numerator.is_of_card() && denominator.is_of_card() => {
@@ -91,12 +89,12 @@ pub fn shift(numerator: &PointData, denominator: &PointData) -> Option<(Mean, Ba
     }
 }
 
-/// Returns the ratio of two speeds; `None` if one of them has no good sample.
+/// `None` if one of the sides has no good sample.
 pub fn ratio(numerator: &PointData, denominator: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
     scaled_ratio(numerator, denominator, 0.0, tests)
 }
 
-/// Returns the ratio of two speeds, with the first multiplied by a factor, which is given as its logarithm.
+/// `factor` is the logarithm of a factor of the first.
 pub fn scaled_ratio(
     numerator: &PointData,
     denominator: &PointData,
@@ -141,19 +139,17 @@ fn ratio_of_noise(
     Some(Ratio::from_log(shift, Some(interval), Basis::Samples, Some((2.0 * p).min(1.0))))
 }
 
-/// Returns the one-sided p value if the normal deviate is divided by `times`.
+/// Divides the normal deviate of a one-sided p value.
 pub fn weaken(p: f64, times: f64) -> f64 {
     let Some(normal) = Normal::new(0.0, 1.0).ok().filter(|_| times > 1.0) else { return p };
     normal.cdf(normal.inverse_cdf(p) / times)
 }
 
-/// The words for ratios of two values that cards determine.
+/// Ratios of two values that cards determine.
 pub const EXACT: &str = "exact for these cards";
 
-/// Accepted fraction of false findings.
 pub const FALSE_FINDINGS: f64 = 0.05;
 
-/// Rules to decide whether a ratio differs from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Decision {
     /// All points of two machines together: on average at most 5 % of the points called different are false
@@ -178,24 +174,22 @@ impl Decision {
         }
     }
 
-    /// Returns whether a ratio differs from 1. The interval must exclude 1 too, because with few samples it is wider than the
-    /// test implies.
+    /// The interval must exclude 1 too, because with few samples it is wider than the test implies.
     pub fn differs(self, tested: &TestedRatio) -> bool {
         let adjusted = self == Self::Unadjusted || tested.q.is_some_and(|q| q <= FALSE_FINDINGS);
         tested.ratio.is_decided() && (adjusted || tested.ratio.basis == Basis::Exact)
     }
 
-    /// Returns whether the noise hides if a ratio differs from 1. Without noise, a ratio of 1 is decided too.
+    /// Noise hides whether it differs. Without noise, a ratio of 1 is decided too.
     pub fn leaves_open(self, tested: &TestedRatio) -> bool {
         tested.ratio.basis != Basis::Exact && !self.differs(tested)
     }
 }
 
-/// A ratio that was tested together with others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestedRatio {
     pub ratio: Ratio,
-    /// The p value adjusted for all these ratios; `None` without a test.
+    /// `p` adjusted for all ratios tested together.
     pub q: Option<f64>,
 }
 
@@ -205,23 +199,23 @@ pub fn adjust(ratios: Vec<Ratio>) -> Vec<TestedRatio> {
     ratios.into_iter().map(|ratio| TestedRatio { ratio, q: ratio.p.and_then(|_| adjusted.next()) }).collect()
 }
 
-/// Formats a ratio with three digits, or with up to five if needed to differ from 1.
+/// Three digits, or up to five if needed to differ from 1.
 pub fn format_ratio(ratio: f64) -> String {
     number(ratio, NumberStyle::Ratio)
 }
 
-/// Formats the change by a factor: `+12.3 %`, and `x 123` from 100 on.
+/// `+12.3 %`, and `x 123` from 100 on
 pub fn format_change(ratio: f64) -> String {
     if ratio < 100.0 { format!("{:+.1} %", 100.0 * (ratio - 1.0)) } else { format!("x {}", format_ratio(ratio)) }
 }
 
-/// Formats `1.23 [1.2, 1.26]`.
+/// `1.23 [1.2, 1.26]`
 pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let interval = format_interval(interval).map(|interval| format!(" {interval}"));
     format!("{}{}", format_ratio(ratio), interval.unwrap_or_default())
 }
 
-/// Formats `[1.2, 1.26]`; `None` without an interval, and without noise.
+/// `[1.2, 1.26]`; `None` without noise
 pub fn format_interval(interval: Option<(f64, f64)>) -> Option<String> {
     interval.filter(|(low, high)| low < high).map(|(low, high)| match is_informative((low, high)) {
         true => format!("[{}, {}]", format_ratio(low), format_ratio(high)),

@@ -24,35 +24,32 @@ use apexmap_base::units::{plural, short_number};
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use serde::Serialize;
 
-/// One tested point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestedPoint {
     pub point: String,
-    /// The base's speed divided by the new speed.
+    /// Base speed / new speed.
     pub slowdown: f64,
-    /// 95 % interval of the slowdown.
+    /// 95 % interval.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// One-sided p value of the hypothesis that the slowdown is at most the limit.
+    /// One-sided, that the slowdown is at most the limit.
     pub p: f64,
-    /// p value adjusted over all tested points.
+    /// `p` adjusted over all points.
     pub q: f64,
 }
 
-/// Largest ratio between the smallest slowdown that a check could have found and the limit. Beyond it the check is undecided.
+/// Largest ratio of the smallest slowdown that a check could have found to the limit; beyond it the check is undecided.
 pub const FAR: f64 = 3.0;
 
-/// Smallest limit that the comparison with [`FAR`] uses.
-/// Three times a limit of 0 would leave every check without findings undecided.
+/// With [`FAR`]: three times a limit of 0 would leave every check without findings undecided.
 const SMALLEST_LIMIT: f64 = 0.01;
 
-/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     Passed,
     Failed,
-    /// The check found no slowdown, but could have found only a large one, or a disturbance may explain what it found.
+    /// It found none, but could have found only a large one, or a disturbance may explain what it found.
     Undecided,
 }
 
@@ -66,36 +63,33 @@ impl Outcome {
     }
 }
 
-/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegressionCheck {
     pub base: String,
     pub new: String,
     pub limit: f64,
     pub verdict: Outcome,
-    /// Whether cards determine all values, so that the check has no noise.
+    /// Cards determine all values, so there is no noise.
     pub exact: bool,
-    /// Smallest slowdown that the check could have found at the median point, such as 1.45; `None` if none.
+    /// That the check could have found at the median point, such as 1.45.
     pub smallest_found: Option<f64>,
     pub false_findings: f64,
-    /// Points slower than the limit, slowest first.
+    /// Slowest first.
     pub slower: Vec<TestedPoint>,
-    /// Number of further points that are slower than the limit, but not by more than the disturbance of the new result may explain.
+    /// Further points, whose slowdown the disturbance of the new result may explain.
     pub explained: usize,
-    /// What limits the verdict.
     pub reservations: Vec<Reservation>,
-    /// Points that only the base finished.
     pub not_finished: Vec<String>,
     pub tested: usize,
-    /// Matched points that cannot be tested: unfinished on both sides, or too few samples for an interval.
+    /// Unfinished on both sides, or too few samples for an interval.
     pub untested: usize,
-    /// Points of the base that are missing in the new result.
+    /// In the new result.
     pub missing: usize,
     pub warnings: Vec<String>,
 }
 
 impl RegressionCheck {
-    /// Returns `the smallest slowdown that this check could have found is 45 % (median point)`.
+    /// `the smallest slowdown that this check could have found is 45 % (median point)`
     pub fn power(&self) -> String {
         match self.smallest_found {
             _ if self.exact => format!("all ratios are {EXACT}"),
@@ -111,7 +105,7 @@ impl RegressionCheck {
         self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }))
     }
 
-    /// Returns what the verdict depends on: a disturbance that may explain slow points, or the slowdown that the check could have found.
+    /// A disturbance that may explain slow points, or the slowdown that the check could have found.
     pub fn grounds(&self) -> String {
         match self.disturbance().filter(|_| self.explained > 0) {
             Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
@@ -131,7 +125,7 @@ impl RegressionCheck {
         )
     }
 
-    /// Returns the warnings that a reader does not see elsewhere.
+    /// Those not shown elsewhere.
     pub fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
         let shown: Vec<String> = shown.iter().map(Warning::to_string).collect();
         self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
@@ -142,13 +136,12 @@ impl RegressionCheck {
     }
 }
 
-/// Returns `1 more point is` or `7 more points are`.
+/// `1 more point is`, `7 more points are`
 fn more_points(count: usize) -> String {
     if count == 1 { "1 more point is".into() } else { format!("{count} more points are") }
 }
 
-/// Returns the smallest slowdown that would have been found at the median point; `None` if half of the points have no interval, or
-/// none that is known.
+/// At the median point; `None` if half of the points have no known interval.
 fn smallest_found(tests: &[Test], limit: SlowdownLimit) -> Option<f64> {
     let smallest = |test: &Test| {
         let noise = test.tested.interval.map_or(f64::INFINITY, |(low, _)| test.tested.slowdown / low);
@@ -168,19 +161,17 @@ fn decide(failed: bool, explained: usize, smallest: Option<f64>, limit: Slowdown
     }
 }
 
-/// A point's test before the p values are adjusted.
+/// Before the p values are adjusted.
 struct Test {
     tested: TestedPoint,
-    /// p value of the hypothesis that the slowdown is at most the limit times the disturbance of the new result.
+    /// Of at most the limit times the disturbance of the new result.
     p_beyond_disturbance: f64,
-    /// Factor by which disturbance can have slowed the base; 1 if that is unknown, because a check where everything is disturbed all the
-    /// time could never pass.
+    /// 1 if unknown, because a check where everything is disturbed all the time could never pass.
     base_slowed: f64,
-    /// Smallest p value that the number of samples allows.
+    /// That the number of samples allows.
     smallest_p: f64,
 }
 
-/// Checks the second machine of a comparison against the first.
 pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
     let [base, new] = comparison.machines else {
         return Err(Error::input(
@@ -242,7 +233,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     })
 }
 
-/// Tests all matched points. Returns the tests, the points that only the base finished, and the number of points without a test.
+/// Returns the tests, the points that only the base finished, and the number without a test.
 fn test_points(comparison: &Comparison, limit: SlowdownLimit) -> (Vec<Test>, Vec<String>, usize) {
     let mut tests = MannWhitney::default();
     let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
@@ -260,8 +251,7 @@ fn test_points(comparison: &Comparison, limit: SlowdownLimit) -> (Vec<Test>, Vec
     (done, not_finished, untested)
 }
 
-/// Returns what limits a verdict: single launches, a disturbance of the new result that may explain slow points, or one of the base that
-/// may hide them.
+/// Single launches, a disturbance of the new result that may explain slow points, or one of the base that may hide them.
 fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> Vec<Reservation> {
     let Some(mean) = comparison.ratios[1].mean else { return Vec::new() };
     let mut reservations = verdict::reservations(comparison, [1, 0], &mean, &comparison.matched);
@@ -276,7 +266,7 @@ fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> 
     reservations
 }
 
-/// Tests a point; `None` without a ratio.
+/// `None` without a ratio.
 fn test(comparison: &Comparison, point: usize, limit: SlowdownLimit, tests: &mut MannWhitney) -> Option<Test> {
     let [Some(a), Some(b)] = comparison.point(point).by_machine.as_slice() else { return None };
     let ratio = ratio(a, b, tests)?;
@@ -304,7 +294,7 @@ fn test(comparison: &Comparison, point: usize, limit: SlowdownLimit, tests: &mut
     Some(Test { tested, p_beyond_disturbance, base_slowed, smallest_p })
 }
 
-/// Separates tests of points with several launches from points without, which are not tested unless allowed; fails if all are such.
+/// Points without several launches are not tested unless allowed; fails if all are such.
 fn split_by_launches(
     comparison: &Comparison,
     done: Vec<Test>,
@@ -339,7 +329,7 @@ fn list_single_launches(points: &[String], total: usize) -> Option<String> {
     })
 }
 
-/// Returns warnings about points with single launches; an error if no slowdown could be found with these samples.
+/// Warns of single launches; fails if no slowdown could be found with these samples.
 fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
     let single = done.iter().filter(|test| !test.tested.basis.includes_launches()).count();
     if single == 0 {

@@ -4,27 +4,26 @@ use super::points::{ALL_CORES, ONE_CORE, Point};
 use apexmap_base::point::Value;
 use std::collections::BTreeMap;
 
-/// A subset of the matched points with a separate mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All matched points, with ranks matched by number.
+    /// With ranks matched by number.
     All,
     OneCore,
-    /// All cores, rates of the whole machines.
+    /// Rates of the whole machines.
     AllCores,
     PerCore,
-    /// Rank counts without a role, matched by number.
+    /// Without a role, matched by number.
     OtherRanks,
-    /// One of several numbers of processes that are compared with a device.
+    /// One of several that are compared with a device.
     Processes {
         ranks: u64,
-        /// Whether these processes use all cores of their node.
+        /// They use all cores of their node.
         all_cores: bool,
     },
 }
 
 impl Scope {
-    /// Returns the scopes for matching by role, with the indices of their points.
+    /// With the indices of their points.
     pub fn roles(points: &[Point], matched: &[usize]) -> Vec<(Self, Vec<usize>)> {
         let of_role = |role: Option<&str>| -> Vec<usize> {
             let is = |index: &&usize| match (points[**index].value("ranks"), role) {
@@ -46,8 +45,7 @@ impl Scope {
         scopes.into_iter().filter(|(_, points)| !points.is_empty()).collect()
     }
 
-    /// Returns a scope for each number of processes that are compared with a device, with the indices of its points. `cores`: those of
-    /// the processes' machines, if known.
+    /// One for each number of processes. `cores`: of the processes' machines, if known.
     pub fn processes(points: &[Point], matched: &[usize], cores: &[Option<u64>]) -> Vec<(Self, Vec<usize>)> {
         let mut scopes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for &index in matched {
@@ -58,7 +56,6 @@ impl Scope {
         scopes.into_iter().map(scope).collect()
     }
 
-    /// Returns the name of the scope in tables and sentences.
     pub fn label(self) -> String {
         match self {
             Self::All => "all compared points".into(),
@@ -72,8 +69,7 @@ impl Scope {
         }
     }
 
-    /// Returns the logarithm of the factor that converts a ratio of headlines to this scope. Headlines are rates per rank or of
-    /// all ranks.
+    /// Logarithm that converts a ratio of headlines, which are rates per rank or of all ranks, to this scope.
     pub fn factor(self, point: &Point, machine: usize, base: usize) -> f64 {
         let (Some(a), Some(b)) = (&point.by_machine[machine], &point.by_machine[base]) else { return 0.0 };
         let ranks = (a.ranks / b.ranks).ln();

@@ -18,70 +18,63 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
 use std::collections::BTreeMap;
 
-/// Factor below which two times count as equal: to explain smaller differences would be to explain noise.
+/// Times closer than this count as equal: to explain smaller differences would be to explain noise.
 pub const SIMILAR_FACTOR: f64 = 1.1;
 
-/// Name of the part that no term explains.
+/// The part that no term explains.
 pub const UNEXPLAINED: &str = "not explained";
 
-/// The terms of a machine and the base.
 #[derive(Clone, Debug)]
 pub struct TermPair {
-    /// Index of the machine.
     pub machine: usize,
-    /// Names of the terms.
     pub terms: Vec<&'static str>,
     pub cells: Vec<TermCell>,
-    /// Reasons why points have no terms, with the number of points.
+    /// Why points have no terms, with their number.
     pub left_out: BTreeMap<String, usize>,
 }
 
-/// A matched point.
 #[derive(Clone, Debug)]
 pub struct TermCell {
-    /// Index of the point.
     pub point: usize,
     /// ln(time of the machine / time of the base), measured.
     pub measured: f64,
-    /// Seconds of each term per access, of the base and of the machine.
+    /// Seconds per access, of the base and of the machine.
     pub seconds: [Vec<f64>; 2],
-    /// Part of each term in the logarithm of the ratio; the sum is the prediction of the cards.
+    /// Of the logarithm of the ratio; the sum is the prediction of the cards.
     pub parts: Vec<f64>,
 }
 
-/// The term that contributes most to a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeadingTerm {
-    /// Index of the term; the number of terms stands for the part that is not explained.
+    /// Its index; the number of terms stands for what is not explained.
     pub term: usize,
-    /// Fraction of the logarithm of the measured ratio; above 1 if other terms act against it.
+    /// Of the logarithm of the measured ratio; above 1 if other terms act against it.
     pub share: f64,
 }
 
 impl TermPair {
-    /// Returns the names in the order of [`LeadingTerm::term`]: the terms, then the part that is not explained.
+    /// By [`LeadingTerm::term`].
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.terms.iter().copied().chain([UNEXPLAINED])
     }
 }
 
 impl TermCell {
-    /// Returns ln(time of the machine / time of the base) as the cards predict it.
+    /// As the cards predict it.
     pub fn predicted_log_ratio(&self) -> f64 {
         self.parts.iter().sum()
     }
 
-    /// Returns the part of the logarithm of the measured ratio that the terms do not explain.
     pub fn unexplained_log_ratio(&self) -> f64 {
         self.measured - self.predicted_log_ratio()
     }
 
-    /// Returns the parts as fractions of the logarithm of the measured ratio: each term, then the part that is not explained.
+    /// Of the measured ratio's logarithm: each term, then what is not explained.
     pub fn shares(&self) -> Vec<f64> {
         self.parts.iter().chain([&self.unexplained_log_ratio()]).map(|part| part / self.measured).collect()
     }
 
-    /// Returns the leading term; `None` if the times differ by less than [`SIMILAR_FACTOR`].
+    /// `None` if the times differ by less than [`SIMILAR_FACTOR`].
     pub fn leading(&self) -> Option<LeadingTerm> {
         if self.measured.abs() < SIMILAR_FACTOR.ln() {
             return None;
@@ -91,7 +84,7 @@ impl TermCell {
     }
 }
 
-/// Compares a machine with the base; `None` if the model covers none of their common points.
+/// `None` if the model covers none of the common points.
 pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<TermPair, String>> {
     let sides = [0, index];
     let rows = |point: usize| {
@@ -134,7 +127,7 @@ pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<Term
     Some(Ok(pair))
 }
 
-/// Returns the model's parameters from the card of a machine.
+/// Of the model, from the card.
 fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     let card = machine.card.as_ref().ok_or_else(|| format!("{} has no machine card", machine.name))?;
     let uncertain: Vec<&str> = Surface
@@ -151,7 +144,7 @@ fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     Surface.parameters(card).map_err(|refusal| refusal.message)
 }
 
-/// Returns a sentence about missing cards; it is the same for every pair of a comparison.
+/// The same for every pair of a comparison.
 fn without_card(comparison: &Comparison) -> String {
     let machines = comparison.machines;
     let bare: Vec<&str> =
@@ -177,7 +170,7 @@ fn explain_missing_terms(comparison: &Comparison, index: usize, missing: &[Strin
     )
 }
 
-/// Returns the terms at the point of a row; an error if their sum is not a positive time.
+/// An error if their sum is not a positive time.
 fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static str, f64)>, String> {
     let x = values_at(&machine.samples.with_rows(vec![row]), &Surface, &[]).map_err(|refusal| refusal.message)?;
     let terms = Surface.budget(&x, numbers);
@@ -193,13 +186,13 @@ fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static
     Err(format!("the card of {} has no numbers {missing}", machine.name))
 }
 
-/// Returns the part of each term in ln(sum of `b` / sum of `a`); both sums must be positive.
+/// Of ln(sum of `b` / sum of `a`), by term; both sums must be positive.
 pub fn parts(a: &[f64], b: &[f64]) -> Vec<f64> {
     let mean = logarithmic_mean(a.iter().sum(), b.iter().sum());
     a.iter().zip(b).map(|(a, b)| (b - a) / mean).collect()
 }
 
-/// Returns (b - a) / ln(b / a), or a if both are equal.
+/// (b - a) / ln(b / a), or a if both are equal.
 fn logarithmic_mean(a: f64, b: f64) -> f64 {
     let apart = (b - a) / a;
     // Do not use ln(b / a): the ratio of two close values rounds to 1.

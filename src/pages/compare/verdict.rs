@@ -7,7 +7,6 @@ use super::ratio::{Basis, Direction, EXACT};
 use super::scope::Scope;
 use apexmap_base::reservation::Reservation;
 
-/// A machine relative to the first one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub scope: Scope,
@@ -15,24 +14,24 @@ pub struct Verdict {
     pub direction: Direction,
     /// What keeps the mean undecided.
     pub reservations: Vec<Reservation>,
-    /// Numbers of points at which the machine is faster or slower, as [`super::ratio::Decision`] decides.
+    /// Points at which the machine is faster or slower, as [`super::ratio::Decision`] decides.
     pub faster: usize,
     pub slower: usize,
-    /// Number of points at which both are equally fast, without noise.
+    /// Equally fast, without noise.
     pub equal: usize,
-    /// Number of points at which noise hides who is faster.
+    /// Noise hides who is faster.
     pub undecided: usize,
-    /// Numbers of points at which the machine is faster or slower, each point decided separately.
+    /// Faster and slower, each point decided separately.
     pub unadjusted: [usize; 2],
-    /// Points with a ratio but without its interval.
+    /// Points with a ratio.
     pub without_interval: Vec<usize>,
-    /// Number of points that both have and that at least one did not finish.
+    /// Points that both have and that at least one did not finish.
     pub unfinished: usize,
-    /// The points with the smallest and the largest ratio.
+    /// Smallest and largest ratio.
     pub extremes: [(usize, f64); 2],
 }
 
-/// Returns the verdicts on a machine: one, or one for each role of the rank count. Scopes without a ratio have none.
+/// One, or one for each role of the rank count; none for scopes without a ratio.
 pub fn verdicts(comparison: &Comparison, machine: usize) -> Vec<Verdict> {
     comparison.scopes(machine).iter().filter_map(|over| verdict(comparison, machine, over)).collect()
 }
@@ -70,8 +69,8 @@ fn verdict(comparison: &Comparison, machine: usize, over: &ScopeRatios) -> Optio
     Some(verdict)
 }
 
-/// Returns what keeps a mean of a machine relative to another over these points undecided, besides noise: single launches, or a
-/// disturbance of the slower side that may have cost as much as the difference. Values of other programs have no launches.
+/// Besides noise: single launches, or a disturbance of the slower side that may have cost as much as the difference. Values of other
+/// programs have no launches.
 pub fn reservations(
     comparison: &Comparison,
     sides: [usize; 2],
@@ -96,17 +95,16 @@ pub fn reservations(
     sides.into_iter().filter(has_single).map(single).collect()
 }
 
-/// Returns the points that either the machine or the first one has, but not both.
+/// Of either the machine or the first one, but not both.
 pub fn points_on_one_side<'a>(comparison: &'a Comparison, machine: usize) -> impl Iterator<Item = &'a Point> {
     let is_on_one = move |point: &&Point| point.by_machine[machine].is_some() != point.by_machine[0].is_some();
     comparison.points.points.iter().filter(is_on_one)
 }
 
-/// The words for the basis of an interval.
 pub struct BasisWords {
-    /// For a mean in a sentence.
+    /// In a sentence.
     pub mean: &'static str,
-    /// For a mean in a table under a heading.
+    /// In a table.
     pub short: &'static str,
     /// For the ratios of some points.
     pub points: &'static str,

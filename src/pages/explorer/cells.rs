@@ -21,30 +21,27 @@ use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Maximum number of cells of an HTML page.
 const MAX_CELLS: usize = 10_000;
-/// Maximum number of medians of an HTML page, about 35 bytes each. The panel then adds at most 1.4 MB.
+/// About 35 bytes each: the panel adds at most 1.4 MB to a page.
 const MAX_MEDIANS: usize = 40_000;
 
-/// The cells of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelCells {
     pub kernel: String,
-    /// The parameters that distinguish the cells.
+    /// Parameters that distinguish the cells.
     pub axes: Vec<Axis>,
-    /// Default axes of the map: indices of numeric axes. `None` if only one axis is numeric.
+    /// Default axes of the map; `None` if only one axis is numeric.
     pub x: usize,
     pub y: Option<usize>,
-    /// The columns to choose from as colour, the headline first.
+    /// The headline first.
     pub quantities: Vec<Quantity>,
-    /// Index of the fraction of the bound; `None` without a machine card.
+    /// Of the bound; `None` without a card.
     pub share: Option<usize>,
-    /// Codes to mark on maps over alpha and L.
+    /// To mark on maps over alpha and L.
     pub codes: Vec<CodePlace>,
     pub cells: Vec<ExplorerCell>,
 }
 
-/// A code at its estimated alpha and L.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CodePlace {
     pub name: String,
@@ -52,7 +49,7 @@ pub struct CodePlace {
     pub at: BTreeMap<&'static str, f64>,
 }
 
-/// A parameter with its values, ascending.
+/// With its values, ascending.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
     pub name: String,
@@ -64,11 +61,10 @@ pub struct Axis {
     pub values: Vec<String>,
     /// As the report prints them: `512 MiB`.
     pub names: Vec<String>,
-    /// The numbers; empty for words.
+    /// Empty for words.
     pub numbers: Vec<f64>,
 }
 
-/// A column that the panel shows as colour and in slices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quantity {
     pub name: String,
@@ -80,42 +76,38 @@ pub struct Quantity {
     pub bound: Option<usize>,
 }
 
-/// One point of the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerCell {
     /// Index of its value on each axis.
     pub at: Vec<usize>,
-    /// Number of good samples, and of their launches.
+    /// Good samples, and their launches.
     pub n: usize,
     pub launches: usize,
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: usize,
-    /// `quiet`, or `disturbed, 3 of 6`. Empty if the samples have no verdict.
+    /// `quiet`, or `disturbed, 3 of 6`; empty without a verdict.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub quietness: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
-    /// Name of the limit that sets the bound.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub bound_by: String,
-    /// The summary of each quantity.
     pub summaries: Vec<Option<ValueSummary>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<CellTerms>,
-    /// A good sample of the point.
+    /// Of a good sample.
     #[serde(skip)]
     first_row: Option<usize>,
 }
 
-/// A median with its interval, as an array.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ValueSummary {
-    /// Median, low and high end of the interval.
+    /// Median, low and high end.
     WithInterval([f64; 3]),
-    /// Median. There are too few samples for an interval.
+    /// Too few samples for an interval.
     WithoutInterval([f64; 1]),
-    /// Median, and the small number of launches or samples that makes the interval useless.
+    /// With the number of launches or samples, which is too small for a useful interval.
     UnknownInterval(f64, String),
 }
 
@@ -134,8 +126,7 @@ impl Explorer {
     }
 }
 
-/// Returns the data of the panel, without predictions; `None` if no number varies in the result. `first` are the columns of the axes
-/// to begin with, if they are numbers that vary; `codes` are marked on maps over alpha and L.
+/// Without predictions; `None` if no number varies. `first`: columns of the axes to begin with, if they vary.
 pub fn explorer(samples: &Samples, first: &[String], codes: &[Code]) -> Result<Option<Explorer>> {
     let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);
@@ -169,7 +160,7 @@ pub fn explorer(samples: &Samples, first: &[String], codes: &[Code]) -> Result<O
     Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
-/// Returns the places of the codes whose rates these samples have, if all have one size.
+/// Of the codes whose rates these samples have, if all have one size.
 fn code_places(samples: &Samples, codes: &[Code]) -> Vec<CodePlace> {
     let place = |code: &Code| CodePlace {
         name: code.name.clone(),
@@ -179,8 +170,7 @@ fn code_places(samples: &Samples, codes: &[Code]) -> Vec<CodePlace> {
     codes.iter().filter(|code| size.is_some() && code.check_place(chains, size).is_ok()).map(place).collect()
 }
 
-/// Returns the axes of the first map: those of `first`, then L and alpha, then other numbers, as far as they vary. `None` if no number
-/// varies.
+/// Those of `first`, then L and alpha, then other numbers, as far as they vary.
 fn default_axes(samples: &Samples, axes: &[&str], first: &[String]) -> Option<(usize, Option<usize>)> {
     let numeric = |index: &usize| is_numeric(samples, axes[*index]);
     let position = |wanted: &str| axes.iter().position(|name| *name == wanted);
@@ -200,7 +190,7 @@ fn is_numeric(samples: &Samples, name: &str) -> bool {
     samples.column(name).is_some_and(|column| !column.is_words())
 }
 
-/// Sorts the cells by their maps, and returns those of the first maps, at most `most`.
+/// Those of the first maps, at most `most`.
 fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) -> Vec<Cell> {
     if cells.len() <= most {
         return cells;
@@ -217,7 +207,7 @@ fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) ->
     cells
 }
 
-/// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then others that vary.
+/// Measured or computed numbers: the headline, its share of the bound, then others that vary.
 fn quantity_columns(samples: &Samples, kernel: &Kernel) -> Vec<String> {
     let first = [samples.headline(kernel), SHARE];
     let points = columns::point_columns(samples.table());
@@ -307,7 +297,7 @@ fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String]) -> ExplorerCell {
 }
 
 impl ValueSummary {
-    /// Returns a summary with nine digits, more than any measurement has; `None` for an infinite median.
+    /// Nine digits, more than any measurement has; `None` for an infinite median.
     fn from_summary(summary: Summary) -> Option<Self> {
         let rounded = |value: f64| format!("{value:.8e}").parse().unwrap_or(value);
         let median = rounded(summary.median);

@@ -12,23 +12,21 @@ use serde::Serialize;
 pub use cells::{Axis, CodePlace, ExplorerCell, KernelCells, Quantity, ValueSummary, explorer};
 pub use terms::{AppliedModel, CellTerms};
 
-/// The data of the panel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explorer {
-    /// `#rrggbb` from the smallest to the largest value, evenly spaced.
+    /// `#rrggbb`, from the smallest to the largest value
     pub colours: Vec<String>,
     pub kernels: Vec<KernelCells>,
-    /// Parts of the result that the panel omits.
+    /// What the panel omits.
     pub notes: Vec<String>,
 }
 
-/// The style of the panel.
 pub const STYLE: &str = include_str!("explorer.css");
 
-/// The licences of the files in `vendor/`, which require that every copy has them.
+/// Every copy of the files in `vendor/` must have them.
 const LICENCE: &str = include_str!("vendor/LICENSE");
 const LIBRARIES: [&str; 2] = [include_str!("vendor/d3-array.min.js"), include_str!("vendor/d3-contour.min.js")];
-/// The modules of the panel, each after those that it imports.
+/// Each after those that it imports.
 const MODULES: [Module; 7] = [
     ("grid", include_str!("grid.mjs")),
     ("state", include_str!("state.mjs")),
@@ -39,7 +37,7 @@ const MODULES: [Module; 7] = [
     ("panel", include_str!("panel.mjs")),
 ];
 
-/// Returns the script of the panel, for [`render_with`](crate::html::render_with): the libraries, the modules, and the start.
+/// Libraries, modules and the start, for [`render_with`](crate::html::render_with).
 pub fn script() -> String {
     format!("/*\n{LICENCE}*/\n{}\n{}modules.panel.startExplorer();\n", LIBRARIES.concat(), join_modules(&MODULES))
 }

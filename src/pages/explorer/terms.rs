@@ -7,14 +7,13 @@ use apexmap_theory::models::Model;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// A model with its parameters, and the samples that it was fitted to or predicted for.
+/// With its parameters, and the samples that it was fitted to or predicted for.
 pub struct AppliedModel {
     model: &'static dyn Model,
     /// `fitted`, or `predicted from the card of NAME`.
     origin: String,
-    /// All parameters, in the model's order.
+    /// In the model's order.
     parameters: Vec<f64>,
-    /// SMAPE over the samples, as a fraction.
     pub smape: f64,
     rows: HashSet<usize>,
 }
@@ -30,20 +29,18 @@ impl AppliedModel {
     }
 }
 
-/// The prediction of a model at a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellTerms {
     /// `apex_map.surface, fitted`
     pub model: String,
-    /// Column that it predicts.
+    /// That it predicts.
     pub column: &'static str,
     pub predicted: f64,
-    /// Fractions of the predicted time: `memory 61 %, TLB 30 %`. The name of the bottleneck for models whose terms do not add up; empty
-    /// for formulas.
+    /// `memory 61 %, TLB 30 %`; the bottleneck if terms do not add up; empty for formulas
     pub terms: String,
 }
 
-/// Returns the finite predictions at the point of these samples, in the order of the models.
+/// Finite ones at the point of these samples, in the order of the models.
 pub fn terms_at(samples: &Samples, models: &[AppliedModel]) -> Result<Vec<CellTerms>> {
     let Some(row) = samples.rows().first() else { return Ok(Vec::new()) };
     let relevant = models.iter().filter(|applied| applied.rows.contains(row));

@@ -3,36 +3,34 @@
 use apexmap_base::units::{WORD_BYTES, bytes, short_number};
 use serde::Serialize;
 
-/// The corners of groups that share the same axes.
+/// Of groups that share the same axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Corners {
     pub groups: Vec<String>,
-    /// Whether a value has an interval.
+    /// A value has an interval.
     pub intervals: bool,
     pub rows: Vec<CornerRow>,
 }
 
-/// One corner, in each group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CornerRow {
-    /// The kinds of locality at this corner: none, temporal, spatial or both.
+    /// None, temporal, spatial or both.
     pub locality: &'static str,
     pub place: String,
     pub cells: Vec<CornerCell>,
 }
 
-/// The value at a corner of a group; empty if not measured.
+/// Empty if not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CornerCell {
     pub value: String,
     pub interval: String,
-    /// Fraction of the limit, and bottleneck; no lines if unknown.
+    /// Fraction of the limit, and bottleneck.
     pub limit: Vec<String>,
 }
 
 impl Corners {
-    /// Returns the corners of groups over these values of alpha and L, both ascending; `None` unless both axes have two values.
-    /// `cell` returns the value for a group's index, alpha and L.
+    /// Axes ascend; `None` unless both have two values. `cell`: the value for a group's index, alpha and L.
     pub fn new(
         groups: Vec<String>,
         alphas: &[f64],
@@ -50,13 +48,13 @@ impl Corners {
     }
 }
 
-/// Returns a number of words in both units: `64 words (512 B)`.
+/// `64 words (512 B)`
 pub fn block_length(words: f64) -> String {
     let name = if words == 1.0 { "word" } else { "words" };
     format!("{} {name} ({})", short_number(words), bytes(words * WORD_BYTES as f64))
 }
 
-/// Returns the locality, alpha and L of the corners of a map over these values, both ascending; `None` unless both axes have two values.
+/// Locality, alpha and L; `None` unless both ascending axes have two values.
 pub fn corner_places(alphas: &[f64], blocks: &[f64]) -> Option<[(&'static str, f64, f64); 4]> {
     let (&[reused, .., random], &[short, .., long]) = (alphas, blocks) else { return None };
     Some([("none", random, short), ("temporal", reused, short), ("spatial", random, long), ("both", reused, long)])

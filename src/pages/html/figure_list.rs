@@ -14,22 +14,20 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The list of generated files, one line per file in the format of `sha256sum`.
+/// Generated files, in the format of `sha256sum`.
 const LIST: &str = ".made";
 
-/// Makes the subfolder of a folder of figures for this style. Reports then write all figures in this style too.
+/// Reports then write all figures in this style, too.
 pub fn make_style_folder(figures: &Path, style: Style) -> Result<()> {
     let Some(folder) = style.folder().map(|name| figures.join(name)) else { return Ok(()) };
     std::fs::create_dir_all(&folder).map_err(|e| Error::file("create", &folder, e))
 }
 
-/// Returns the names of the subfolders for styles.
 fn style_folders() -> impl Iterator<Item = &'static str> {
     Style::ALL.into_iter().filter_map(|(_, style)| style.folder())
 }
 
-/// Removes figures that an earlier report wrote and `page`, the new one, does not contain, and lists the current ones. Keeps
-/// other files: figures of `apexmap plot`, and files that were changed since.
+/// Removes figures of an earlier report that `page` does not contain. Keeps figures of `apexmap plot`, and files that were changed since.
 pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     let mut current = String::new();
     for name in figures(page) {
@@ -52,14 +50,14 @@ pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     new_file::replace_contents(&list, current)
 }
 
-/// Returns whether an HTML report can have written a figure with this name.
+/// A report can have written a figure of this name.
 fn is_figure(name: &str) -> bool {
     let stem = name.strip_suffix(".svg").or_else(|| name.strip_suffix(".png")).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c);
     !stem.is_empty() && !stem.starts_with('.') && stem.chars().all(plain)
 }
 
-/// Removes a figure if it is unchanged. Anyone can edit the list, so names outside the folder and links are refused.
+/// If it is unchanged. Anyone can edit the list, so names outside the folder and links are refused.
 fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
     let inner = style_folders().find_map(|folder| Some((folder, file.strip_prefix(folder)?.strip_prefix('/')?)));
     let name = inner.map_or(file, |(_, name)| name);
@@ -87,12 +85,12 @@ fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
     }
 }
 
-/// Returns the digest in the format of `sha256sum`.
+/// As `sha256sum` prints it.
 fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the digest of a file; `None` if it does not exist.
+/// `None` if the file does not exist.
 fn digest(path: &Path) -> Result<Option<String>> {
     match regular_file::read(path) {
         Ok(bytes) => Ok(Some(hash(&bytes))),
@@ -101,7 +99,6 @@ fn digest(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Returns the names of the figures of an HTML report.
 fn figures(page: &str) -> impl Iterator<Item = &str> {
     page.split(" data-file=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }

@@ -23,55 +23,51 @@ pub use corners::{CornerCell, Corners, block_length, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface, map_colours};
 
-/// A warning that stays visible as one line, and the details behind it.
+/// One line stays visible, with the details behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Banner {
     /// Short enough for a telephone: `DISTURBED: 38 of 112 samples`.
     pub line: String,
-    /// Whether it warns of a machine that was not quiet, which has a colour.
+    /// A machine was not quiet, which has a colour.
     pub disturbed: bool,
     pub details: Vec<String>,
 }
 
-/// A figure in an HTML page, also written as SVG and PNG next to it.
+/// Also written as SVG and PNG next to the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Picture {
-    /// Name of the files without extension.
+    /// Without extension.
     pub file: String,
     pub title: String,
     pub caption: String,
     pub svg: String,
-    /// The figure for a narrow screen: as in one column of a paper, whose letters are larger for its width.
+    /// For a narrow screen: as in one column of a paper, whose letters are larger for its width.
     pub narrow: String,
-    /// Description for readers who cannot see the figure.
+    /// For readers who cannot see the figure.
     pub description: String,
-    /// Size in pixels, the unit of the rows' positions.
+    /// In pixels, the unit of the rows' positions.
     pub width: f64,
     pub height: f64,
-    /// The values as a table.
     pub head: Vec<String>,
     pub rows: Vec<PictureRow>,
-    /// Number of rows beyond the maximum.
+    /// Rows beyond the maximum.
     pub left_out: usize,
 }
 
-/// A row of a figure's table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PictureRow {
     pub cells: Vec<String>,
-    /// Position in the figure: `x y`.
+    /// `x y` in the figure
     pub at: String,
 }
 
-/// Maximum rows of a figure's table.
 const MAX_ROWS: usize = 5000;
-/// Size of an SVG in bytes above which the HTML page contains pixels instead; the SVG is still written next to it.
+/// The page shows pixels instead of a larger SVG, which is still written next to it.
 const MAX_SVG_BYTES: usize = 600_000;
 
-/// A figure and its texts.
 pub struct Drawing {
     pub figure: Figure,
-    /// Name of the files without extension.
+    /// Without extension.
     pub file: String,
     pub title: String,
     pub caption: String,
@@ -82,7 +78,7 @@ impl Drawing {
         Self { figure, file: file.into(), title: title.into(), caption: caption.into() }
     }
 
-    /// Draws the figure for an HTML page and writes its files into a folder. Also writes it in each style that has a subfolder.
+    /// Writes the files into a folder, and those of each style that has a subfolder.
     pub fn picture(self, folder: &Path) -> Result<Picture> {
         let Self { figure: drawn, file, title, caption } = self;
         let (drawing, png) = files(folder, &drawn, &file, Style::Screen)?;
@@ -110,15 +106,14 @@ impl Drawing {
         Ok(Picture { file, title, caption, svg, narrow, description, width, height, head, rows, left_out })
     }
 
-    /// Draws the picture. If its values cannot be drawn, returns `None` and adds the reason to `undrawn`; the HTML page is complete
-    /// without the figure.
+    /// If the values cannot be drawn, returns `None` and adds the reason to `undrawn`: the page is complete without the figure.
     pub fn draw(self, folder: &Path, undrawn: &mut Vec<String>) -> Result<Option<Picture>> {
         let title = self.title.clone();
         if_drawable(self.picture(folder), &title, undrawn)
     }
 }
 
-/// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`.
+/// As [`Drawing::draw`].
 pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
     match drawn {
         Err(error) if error.kind == ErrorKind::Input => {
@@ -137,7 +132,6 @@ fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<(fig
     Ok((drawing, png))
 }
 
-/// Wraps a PNG file in an SVG document.
 fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
     format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\
@@ -150,7 +144,7 @@ const STYLE: &str = include_str!("page.css");
 /// The name and the text of an ES module.
 pub type Module = (&'static str, &'static str);
 
-/// The modules of all pages, each after those that it imports.
+/// Of all pages, each after those that it imports.
 const MODULES: [Module; 6] = [
     ("format", include_str!("format.mjs")),
     ("scale", include_str!("scale.mjs")),
@@ -160,7 +154,7 @@ const MODULES: [Module; 6] = [
     ("viewer", include_str!("viewer.mjs")),
 ];
 
-/// Returns ES modules as parts of one script: each is a function with its own scope, whose exports are in `modules.NAME`.
+/// Each module is a function with its own scope, whose exports are in `modules.NAME`.
 pub fn join_modules(modules: &[Module]) -> String {
     let mut script = String::new();
     for (name, text) in modules {
@@ -187,12 +181,12 @@ pub fn join_modules(modules: &[Module]) -> String {
     script
 }
 
-/// Renders a template that extends `page.html`.
+/// A template that extends `page.html`.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
     render_with(template, context, "", "")
 }
 
-/// Renders a template whose page needs this style and script in addition to those of all pages. The script may contain further modules.
+/// With a style and script besides those of all pages. The script may contain further modules.
 pub fn render_with(template: &str, context: &impl Serialize, style: &str, script: &str) -> Result<String> {
     let style = format!("{STYLE}{style}");
     let (page, modules) = (include_str!("page.js"), join_modules(&MODULES));
@@ -227,7 +221,7 @@ fn fill(
     engine.get_template("this.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
 }
 
-/// Replaces spaces by non-breaking ones between a number and its unit, and within `L = 64`.
+/// Non-breaking spaces between a number and its unit, and within `L = 64`.
 fn bind_units(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let letter = |k: usize| letters.get(k).copied().unwrap_or_default();
@@ -239,20 +233,20 @@ fn bind_units(text: &str) -> String {
     letters.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
-/// Returns the name of a figure's files without its ending, from the kind of figure and its group: `contours-1-core-2-MiB-pages`.
+/// `contours-1-core-2-MiB-pages`, from the kind of figure and its group
 pub fn file_name(kind: &str, group: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
     let name = format!("{kind} {group}");
     name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Formats a time in seconds since 1970: `2026-11-21 03:04 UTC`, or `-` if it is out of range.
+/// `2026-11-21 03:04 UTC`; `-` if it is out of range
 pub fn utc(unix_seconds: f64) -> String {
     let moment = chrono::DateTime::from_timestamp(unix_seconds as i64, 0);
     moment.map_or_else(|| "-".into(), |moment| moment.format("%Y-%m-%d %H:%M UTC").to_string())
 }
 
-/// Returns JSON that cannot end a script or begin markup in an HTML page, for any content.
+/// For any content, it cannot end a script or begin markup in a page.
 fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Error> {
     let text = serde_json::to_string(value)
         .map_err(|e| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, e.to_string()))?;

@@ -5,46 +5,45 @@ use apexmap_draw::figure::ticks::{self, Scale};
 use apexmap_draw::figure::{Grid, Quantity, View, colour};
 use serde::Serialize;
 
-/// The surfaces to choose from. `parts.viewer(viewer)` places the viewer, once per HTML page.
+/// `parts.viewer(viewer)` places it, once per page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Viewer {
     pub surfaces: Vec<ViewerSurface>,
 }
 
-/// A quantity over two others, with all data that drawing needs; the script only projects and paints.
+/// With all data that drawing needs; the script only projects and paints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerSurface {
     pub machine: String,
-    /// Distinguishes the surface from others of the same machine.
+    /// Distinguishes surfaces of one machine.
     pub label: String,
     pub x: ViewerAxis,
     pub y: ViewerAxis,
     pub z: ViewerAxis,
-    /// Azimuth and elevation of the first view, as in the figure.
+    /// Azimuth and elevation, as in the figure.
     pub home: (f64, f64),
-    /// Values at [row of y][column of x]; `None` for missing points.
+    /// At [row of y][column of x]; `None` for missing points.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Cells (row, column) that failed.
+    /// Cells (row, column).
     pub failed: Vec<(usize, usize)>,
-    /// `#rrggbb` from the lowest to the highest value, evenly spaced.
+    /// `#rrggbb`, from the lowest to the highest value
     pub colours: Vec<String>,
 }
 
-/// An axis of the box around a surface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerAxis {
     pub label: String,
-    /// The label with the unit, as in figures.
+    /// With the unit, as in figures.
     pub title: String,
-    /// Unit after a value: `B/s`; empty for a pure number.
+    /// After a value: `B/s`; empty for a pure number.
     pub unit: &'static str,
     pub log: bool,
     pub low: f64,
     pub high: f64,
     pub ticks: Vec<Tick>,
-    /// Measured values; empty for the height.
+    /// Measured; empty for the height.
     pub values: Vec<f64>,
-    /// The same values as printed.
+    /// `values` as printed.
     pub names: Vec<String>,
 }
 
@@ -54,18 +53,17 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Maximum number of labels per axis.
 const MAX_TICKS: usize = 10;
-/// Number of colours that the script interpolates between.
+/// The script interpolates between them.
 const COLOURS: usize = 33;
 
-/// Returns the colours of maps as `#rrggbb`, from the smallest to the largest value, evenly spaced.
+/// `#rrggbb`, evenly spaced from the smallest to the largest value
 pub fn map_colours() -> Vec<String> {
     colour::hexadecimal(colour::viridis, COLOURS)
 }
 
 impl ViewerSurface {
-    /// Makes the surface of a grid, with the colours and scales of its figures.
+    /// With the colours and scales of its figures.
     pub fn from_grid(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
         let [x, y, z] = grid.scales(None)?;
         let view = View::of_grid(grid);

@@ -12,17 +12,15 @@ use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
 use serde::Serialize;
 
-/// The classic numbers of one machine.
 #[derive(Serialize)]
 pub struct ClassicNumbers {
     pub rows: Vec<Row>,
-    /// Numbers that the measurements do not determine, with the reason.
     pub unknown: Vec<String>,
-    /// Starts with the staircase.
+    /// The staircase first.
     pub pictures: Vec<Picture>,
 }
 
-/// Makes the section if a calibration wrote a card into the result; otherwise `None`.
+/// If a calibration wrote a card into the result.
 pub fn section(input: &Input) -> Result<Option<ClassicNumbers>> {
     let path = input.folder.own_card();
     if !path.is_file() {
@@ -58,7 +56,7 @@ fn title(figure: &Figure) -> &str {
     }
 }
 
-/// Returns file, figure and caption of each figure: the staircase first, then the others for which the card has data.
+/// File, figure and caption: the staircase first, then those for which the card has data.
 pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &'static str)> {
     let mut figures = vec![(
         "latency-staircase",
@@ -171,7 +169,7 @@ fn loaded_latency(card: &Card) -> Curves {
     Curves::new("Loaded latency", subtitle, x, y, vec![Series { label: String::new(), points }])
 }
 
-/// Returns the latency matrix of three cores or more; two cores have only one latency.
+/// Of three cores or more; two cores have only one latency.
 fn matrix(card: &Card) -> Option<Grid> {
     let (cores, pairs) = classic::matrix(card);
     if cores.len() < 3 {

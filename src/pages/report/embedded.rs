@@ -19,35 +19,31 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// Version of this format.
 const FORMAT: u32 = 1;
-/// The files that a report is made from. The first two are always present.
+/// The first two are always present.
 const FILES: [&str; 6] = ["manifest.json", "samples.parquet", "machine.toml", "card.toml", "trial.json", "codes.toml"];
-/// The start of the data in a page. Texts from files cannot contain it, because they are escaped.
+/// Texts from files cannot contain it, because they are escaped.
 const START: &str = "<script type=\"application/json\" id=\"result\">";
 const END: &str = "</script>";
-/// Maximum bytes of all files in a page, compressed.
+/// Bytes of all files in a page, compressed.
 const MAX_EMBEDDED: u64 = 3 << 20;
-/// Maximum bytes of a page that is read.
+/// Bytes of a page that is read.
 const MAX_PAGE: u64 = 64 << 20;
-/// Maximum bytes of a file that is read from a page.
-/// A few packed bytes can unpack to any number.
+/// Bytes of a file from a page: a few packed bytes can unpack to any number.
 const MAX_FILE: u64 = 256 << 20;
 
-/// The files of a result, inside its page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Embedded {
     format: u32,
-    /// Version of the program that made the page.
     pub program: String,
     schema: u32,
-    /// Files by name: gzip, base64.
+    /// By name: gzip, base64.
     files: BTreeMap<String, String>,
 }
 
 impl Embedded {
-    /// Returns the files of a result, or the reason why its page cannot hold them.
+    /// Or the reason why a page cannot hold the files.
     pub fn from_folder(folder: &Folder, manifest: &Manifest) -> Result<std::result::Result<Self, String>> {
         let is_current = match &manifest.compaction {
             Some(compaction) => folder.samples().is_file() && compaction.is_current(folder)?,
@@ -78,7 +74,6 @@ impl Embedded {
         Ok(Ok(Self { format: FORMAT, program: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION, files }))
     }
 
-    /// Reads the files that a page holds.
     pub fn from_page(path: &Path) -> Result<Self> {
         let file = regular_file::open(path).map_err(|e| Error::file("read", path, e))?;
         let mut text = String::new();
@@ -118,7 +113,7 @@ impl Embedded {
         }
     }
 
-    /// Writes the files into an empty folder.
+    /// Into an empty folder.
     pub fn unpack(&self, page: &Path, folder: &Path) -> Result<()> {
         for (name, text) in &self.files {
             let damaged = |cause: &dyn std::fmt::Display| refusal(page, &format!("is damaged: {name}: {cause}"));

@@ -14,24 +14,22 @@ use apexmap_study::answers::memory_sizes::MemorySizes;
 use apexmap_study::answers::stream::Stream;
 use serde::Serialize;
 
-/// The parts of the first screen besides the corners and the sentences.
+/// Besides the corners and the sentences.
 #[derive(Default, Serialize)]
 pub struct FirstScreen {
-    /// The main picture.
     picture: Option<Picture>,
-    /// Whether the interactive surface replaces the picture where scripts run.
+    /// The interactive surface replaces the picture where scripts run.
     live: bool,
     stream: Option<Stream>,
-    /// Lines about steps over memory sizes and huge pages.
+    /// About steps over memory sizes and huge pages.
     levels: Vec<String>,
 }
 
-/// Fewest numbers of ranks that curves show better than a table.
+/// A table shows fewer numbers of ranks better than curves.
 const MIN_CURVE_POINTS: usize = 3;
 
 impl FirstScreen {
-    /// Chooses the first screen, and takes its picture out of its section. A calibration begins with its table instead.
-    /// `live_label`: the first interactive surface, if any.
+    /// Takes its picture out of its section. A calibration begins with its table. `live_label`: the first interactive surface.
     pub fn take(
         input: &Input,
         is_calibration: bool,
@@ -71,7 +69,7 @@ impl FirstScreen {
 }
 
 impl Surfaces {
-    /// Removes the picture of the surface with this label, or of the first, and returns it.
+    /// Of the surface with this label, or of the first.
     fn take_static(&mut self, label: &str) -> Option<Picture> {
         let with_views = |section: &&mut Section| !section.views.is_empty();
         let mut sections: Vec<&mut Section> = self.sections.iter_mut().filter(with_views).collect();
@@ -80,7 +78,6 @@ impl Surfaces {
     }
 }
 
-/// Removes the picture with the most points from its section, and returns it.
 fn most_points(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
     let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
     let list = lists.into_iter().find(|list| !list.is_empty())?;
@@ -89,11 +86,10 @@ fn most_points(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<P
     Some(list.remove(position))
 }
 
-/// Maximum number of surfaces side by side; the table of all points contains the others.
+/// Side by side; the table of all points contains the others.
 const MAX_CORNERS: usize = 2;
 
-/// Returns the corners of the first surface, and of the next one with the same axes; `None` without a surface. `rows` are those of all
-/// groups.
+/// Of the first surface, and of the next one with the same axes. `rows`: of all groups.
 pub fn corners(groups: &[SampleGroup], rows: &[SummaryRow], node: &PlainNode) -> Option<Corners> {
     let surfaces: Vec<&SampleGroup> = groups.iter().filter(|group| group.is_surface()).collect();
     let first = surfaces.first()?;

@@ -23,25 +23,23 @@ use serde_json::{Value as Json, json};
 #[derive(Serialize)]
 pub struct Head<'a> {
     manifest: &'a Manifest,
-    /// The machine, for the title.
+    /// For the title.
     machine: String,
-    /// The question of the sweep with its answer.
     declared: Option<Declared>,
     made: String,
     facts: Vec<(&'static str, String)>,
     health: String,
-    /// Banner for a disturbed machine, shown in red.
     disturbed: Option<Banner>,
     warnings: Vec<String>,
     samples_good: usize,
     failures: Vec<Json>,
     /// How medians and intervals were computed.
     intervals: String,
-    /// The result, from which the page can be drawn again.
+    /// From which the page can be drawn again.
     embedded: Option<Embedded>,
-    /// The reason why the page does not hold its result.
+    /// Why the page does not hold its result.
     unembedded: Option<String>,
-    /// Version of the program that made the page from whose data this one was drawn; `None` for the page of a folder.
+    /// Version that made the page from whose data this one was drawn; `None` for the page of a folder.
     redrawn: Option<&'a str>,
 }
 
@@ -73,8 +71,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Returns the banner for simulated ranks, imported values or a disturbed machine; `None` for a quiet one. A simulated result says
-/// what its machine assumes, and which points were not compared with another simulator.
+/// A simulated result says what its machine assumes, and which points were not compared with another simulator.
 fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let banner = health.banner()?;
     let disturbed = matches!(banner.kind, Stamp::Disturbed { .. });
@@ -94,13 +91,12 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     Some(Banner { line, disturbed, details })
 }
 
-/// Returns the name of the device of all samples, if they ran on one.
 fn device(samples: &Samples) -> Option<String> {
     let names = samples.words(DEVICE_NAME);
     (samples.is_on_device() && !names.is_empty()).then(|| names.join(" and "))
 }
 
-/// Returns the names and values of facts about the machine and the settings, in display order.
+/// In display order.
 fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
         let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
@@ -141,7 +137,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts
 }
 
-/// Returns the failed points, with the status and the message of each sample.
+/// With the status and the message of each sample.
 fn failures(samples: &Samples) -> Vec<Json> {
     let table = samples.table();
     let failed = samples.filter_rows(|row| table.word("status", row) != Status::Ok.name());
@@ -159,15 +155,14 @@ fn failures(samples: &Samples) -> Vec<Json> {
     failed.rows().iter().map(failure).collect()
 }
 
-/// Methods and sources.
 #[derive(Serialize)]
 pub struct Sources {
     methods: Vec<&'static str>,
     sources: Vec<String>,
     rates: Vec<String>,
-    /// Whether some kernels could have bounds, which hold only for real ranks, and no card gave them.
+    /// Some kernels could have bounds, which hold only for real ranks, and no card gave them.
     unbounded: bool,
-    /// Whether all kernels run on devices, which have cards of their own.
+    /// Devices have cards of their own.
     on_device: bool,
 }
 
@@ -189,7 +184,7 @@ impl Sources {
     }
 }
 
-/// Returns the items in order, each once.
+/// In order, each once.
 pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
     for item in items {

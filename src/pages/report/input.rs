@@ -21,24 +21,22 @@ use std::collections::HashMap;
 pub struct Input<'a> {
     pub folder: &'a Folder,
     pub manifest: &'a Manifest,
-    /// Samples of the current plan.
+    /// Of the current plan.
     pub samples: &'a Samples,
-    /// The same samples by kernel.
+    /// The same samples.
     pub kernels: Vec<(&'static Kernel, Samples)>,
-    /// The good samples in groups that a table or figure may show together.
+    /// Good samples that a table or figure may show together.
     pub groups: Vec<SampleGroup>,
     pub launches: HashMap<&'a str, &'a Launch>,
     pub answers: Answers,
-    /// For names of groups in plain words.
+    /// For names in plain words.
     pub node: PlainNode,
-    /// Quietness of the machine.
     pub health: Health,
     pub card: Option<Card>,
-    /// The codes to mark on maps.
+    /// To mark on maps.
     pub codes: Vec<Code>,
-    /// The limits at every point, by key; empty without a card.
+    /// By key of the point; empty without a card.
     pub terms: HashMap<String, Terms>,
-    /// Figures that cannot be drawn, with the reason.
     pub undrawn: RefCell<Vec<String>>,
 }
 
@@ -77,23 +75,22 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Returns the launch of the first of some samples.
+    /// Of the first of some samples.
     pub fn launch_of(&self, samples: &Samples) -> Option<&'a Launch> {
         self.launches.get(samples.first_word("launch")).copied()
     }
 
-    /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.
+    /// The end of the report lists what cannot be drawn.
     pub fn if_drawable<T>(&self, title: &str, drawn: Result<T>) -> Result<Option<T>> {
         if_drawable(drawn, title, &mut self.undrawn.borrow_mut())
     }
 
-    /// Draws a figure into the folder of the result, as [`Self::if_drawable`] returns it.
     pub fn draw(&self, drawing: Drawing) -> Result<Option<Picture>> {
         drawing.draw(&self.folder.figures(), &mut self.undrawn.borrow_mut())
     }
 }
 
-/// Computes the limits from the columns of the first sample of each point and the placement of its launch.
+/// From the first sample of each point and the placement of its launch.
 fn terms(samples: &Samples, launches: &HashMap<&str, &Launch>, limits: &Limits) -> HashMap<String, Terms> {
     let terms_of_point = |point: Samples| {
         let launch = launches.get(point.first_word("launch"))?;

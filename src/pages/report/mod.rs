@@ -50,17 +50,15 @@ use warnings::Remarks;
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// The numbers of a result that need no page, for the end of a run.
+/// Without a page, for the end of a run.
 pub struct Numbers {
     /// Corners, worst and best point of every group.
     pub rows: Vec<SummaryRow>,
-    /// Quietness of the machine.
     pub health: Health,
-    /// Launches of each rank count.
+    /// Of each rank count.
     pub launches: u32,
-    /// STREAM's table, or the steps over sizes of memory, as lines.
+    /// STREAM's table, or the steps over sizes of memory.
     pub answers: String,
-    /// The question of the sweep with its answer.
     pub declared: Option<Declared>,
 }
 
@@ -74,38 +72,34 @@ struct Context<'a> {
     parameters: Parameters,
     #[serde(flatten)]
     sources: head::Sources,
-    /// The result, for commands to copy.
     path: String,
     overview: Overview,
     viewer: Viewer,
-    /// The panel of all cells; `None` if no number varies.
+    /// `None` if no number varies.
     explorer: Option<Explorer>,
     first: FirstScreen,
     launches: Vec<PlacedLaunch<'a>>,
-    /// The first section of a calibration's report.
     classic: Option<classic::ClassicNumbers>,
     #[serde(flatten)]
     points: Points,
-    /// Whether the samples have a verdict about disturbances.
+    /// The samples have a verdict about disturbances.
     watched: bool,
-    /// Groups with the quietness of the machine during their samples.
+    /// Groups with disturbed samples.
     quietness: Vec<(String, String)>,
-    /// Name, meaning and limit of each cause of disturbance.
+    /// Name, meaning and limit.
     causes: Vec<(&'static str, &'static str, String)>,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
-    /// Figures that could not be drawn, with the reason.
     undrawn: Vec<String>,
 }
 
-/// The corners, worst and best points of all groups.
 #[derive(Serialize)]
 struct Points {
     corners: Option<Corners>,
-    /// Explains the mark of fractions of the bound; `None` if none is marked.
+    /// Explains the mark of fractions of the bound.
     note: Option<&'static str>,
     summary: Vec<serde_json::Value>,
-    /// Whether some kernels have rules that make a run conformant.
+    /// Some kernels have rules that make a run conformant.
     ruled: bool,
 }
 
@@ -120,20 +114,18 @@ impl Points {
     }
 }
 
-/// The surfaces that are drawn, and the names of the others.
 #[derive(Serialize)]
 struct Surfaces {
     sections: Vec<Section>,
-    /// Maps of the bottlenecks of each surface; these require a machine card.
+    /// These require a machine card.
     bottlenecks: Vec<Picture>,
     unshown: Vec<String>,
 }
 
-/// The effects of the other parameters.
 #[derive(Serialize)]
 struct Parameters {
     effects: Vec<Picture>,
-    /// Whether the first figures are those that the sweep requests.
+    /// The sweep requests the first figures.
     #[serde(skip)]
     own: bool,
 }
@@ -151,19 +143,17 @@ struct Section {
     regime_names: Vec<String>,
 }
 
-/// What a report may have besides its result.
 #[derive(Clone, Copy, Default)]
 pub struct Additions<'a> {
-    /// Version of the program that made the page from whose data the report is drawn.
+    /// Version that made the page from whose data the report is drawn.
     pub redrawn: Option<&'a str>,
-    /// Models of the user, which are fitted as the built-in ones.
+    /// Of the user, fitted as the built-in ones.
     pub models: &'a [&'static FormulaModel],
-    /// Fits the models and calls this with a line before each fit. Without it, the page says how to get them, because fits may take
-    /// much longer than all figures.
+    /// Called with a line before each fit. Without it, the page says how to get fits, which may take much longer than all figures.
     pub fits: Option<&'a dyn Fn(&str)>,
 }
 
-/// Computes the numbers of a result, without any figure.
+/// Without any figure.
 pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
     let (manifest, current) = (manifest(folder)?, samples.current());
     let input = Input::read(folder, &manifest, &current)?;
@@ -182,8 +172,7 @@ fn summary_rows(input: &Input) -> Result<Vec<SummaryRow>> {
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// Draws all figures of a result and writes its report: first without fits, then with those that are wanted. Returns warnings about
-/// the placement of ranks and memory, remarks about the samples, and figures that could not be drawn.
+/// First without fits, then with those that are wanted. Returns warnings, remarks, and figures that could not be drawn.
 pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<Vec<String>> {
     let redrawn = additions.redrawn;
     let manifest = manifest(folder)?;
@@ -262,7 +251,6 @@ fn render(context: &Context) -> Result<String> {
     }
 }
 
-/// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
     let health_of = |group: &SampleGroup| (group.plain_label(&input.node), Health::from_samples(&group.samples));
     let disturbed = input.groups.iter().map(health_of).filter(|(_, health)| health.disturbed_count() > 0);
@@ -300,7 +288,7 @@ impl Parameters {
     }
 }
 
-/// Returns the number of these surfaces that fit into a report.
+/// That fit into a report.
 fn surface_limit(groups: &[&SampleGroup]) -> usize {
     let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);
@@ -332,13 +320,13 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
     })
 }
 
-/// Returns the median bandwidths per process by alpha and L; NaN for missing points.
+/// Medians per process by alpha and L; NaN for missing points.
 fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
     let medians = group.samples.cube([ALPHA, BLOCK], group.headline)?.values;
     Ok(medians.rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
-/// Returns the regimes by alpha; empty unless memory size, ranks and host are the same for the whole group.
+/// Empty unless memory size, ranks and host are the same for the whole group.
 fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let number = |name: &str| group.samples.common_value(name).and_then(|value| value.as_f64());
     let Some(launch) = input.launch_of(&group.samples) else { return Vec::new() };

@@ -18,23 +18,22 @@ use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 
-/// Maximum number of groups per model, those with the most points; the others are listed.
+/// Per model, those with the most points; the others are listed.
 const MAX_GROUPS: usize = 3;
 
-/// Number of bootstrap resamples, enough for an interval; `apexmap fit` draws more.
+/// Enough for an interval; `apexmap fit` draws more.
 const RESAMPLES: u32 = 199;
 
-/// Maximum number of points of a fit; `apexmap fit` uses more.
+/// Of a fit; `apexmap fit` uses more.
 const MAX_POINTS: usize = 200;
 
-/// The section of a report.
 #[derive(Serialize)]
 pub struct ModelSection {
-    /// Number of fits that are not finished.
+    /// Fits that are not finished.
     pub pending: usize,
-    /// The best fit of each group, a sentence each, the group with the most points first.
+    /// The best fit of each group, the group with the most points first.
     headlines: Vec<String>,
-    /// Fits of groups with compact models, one line each.
+    /// Groups with compact models.
     ladder: Vec<LadderRow>,
     /// Models that describe their samples: the most points first, then the smallest error.
     entries: Vec<FitEntry>,
@@ -44,31 +43,28 @@ pub struct ModelSection {
     unshown: Vec<String>,
     card: Option<String>,
     resamples: u32,
-    /// The models with their parameters, for the terms at each cell.
+    /// For the terms at each cell.
     #[serde(skip)]
     pub applied: Vec<AppliedModel>,
 }
 
-/// A model and a group of samples.
 #[derive(Serialize)]
 struct FitEntry {
     model: &'static str,
     group: String,
-    /// Whether the parameters were fitted to these samples; otherwise they come from a card.
+    /// Otherwise the parameters come from a card.
     fitted: bool,
-    /// Number of points of the group.
     points: usize,
-    /// Other models whose fits have the same rates.
+    /// Models whose fits have the same rates.
     equals: Vec<&'static str>,
-    /// The source of the parameters of a prediction; empty for a fit.
+    /// Of a prediction; empty for a fit.
     numbers_from: String,
-    /// SMAPE as a fraction, and as text.
+    /// A fraction.
     smape: f64,
     error: String,
-    /// How well a fitted model does; `None` for a prediction.
+    /// `None` for a prediction.
     #[serde(skip)]
     judgement: Option<Judgement>,
-    /// The fitted rates.
     #[serde(skip)]
     rates: Vec<f64>,
     about: String,
@@ -76,14 +72,13 @@ struct FitEntry {
     bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
     quality: Vec<(String, String)>,
-    /// Figures of the model's errors and of the bottlenecks.
+    /// The model's errors and the bottlenecks.
     shown: Vec<Picture>,
     folded: Vec<Picture>,
     assumes: &'static str,
     oversubscribed: bool,
 }
 
-/// A model that could not be fitted, or a card that could not predict, with the groups in question.
 #[derive(Serialize)]
 struct RefusedModel {
     model: String,
@@ -92,15 +87,14 @@ struct RefusedModel {
     next: String,
 }
 
-/// The fits of a report: each model with the groups that it explains.
+/// Each model with the groups that it explains.
 pub struct PlannedFits<'a> {
     section: FitSections<'a>,
     fits: Vec<(&'static dyn Model, FitGroup)>,
 }
 
 impl<'a> PlannedFits<'a> {
-    /// Selects the fits of the built-in models and of the user's. Lists the models that explain kernels of the result but none of its
-    /// points.
+    /// Of the built-in models and of the user's. Lists models that explain kernels of the result but none of its points.
     pub fn new(input: &'a Input<'a>, own: &[&'static FormulaModel]) -> Result<Self> {
         let mut section = FitSections { input, explained: empty(&input.card) };
         let mut fits = Vec::new();
@@ -135,7 +129,7 @@ impl<'a> PlannedFits<'a> {
         ModelSection { pending: self.fits.len(), ..empty(&self.section.input.card) }
     }
 
-    /// Fits the models, and draws the fits. Calls `progress` with a line before each fit.
+    /// Calls `progress` with a line before each fit.
     pub fn run(mut self, progress: &dyn Fn(&str)) -> Result<ModelSection> {
         let count = self.fits.len();
         for (number, (model, group)) in self.fits.iter().enumerate() {
@@ -153,7 +147,7 @@ impl<'a> PlannedFits<'a> {
     }
 }
 
-/// Returns a sentence about the best fit of each group. `entries` are sorted by error within a group.
+/// The best fit of each group; `entries` are sorted by error within a group.
 fn headlines(entries: &[FitEntry]) -> Vec<String> {
     let mut best: Vec<(&FitEntry, &Judgement)> = Vec::new();
     for (entry, judgement) in entries.iter().filter_map(|entry| Some((entry, entry.judgement.as_ref()?))) {
@@ -180,7 +174,6 @@ fn empty(card: &Option<Card>) -> ModelSection {
     }
 }
 
-/// The section under construction.
 struct FitSections<'a> {
     input: &'a Input<'a>,
     explained: ModelSection,
@@ -323,7 +316,7 @@ impl FitSections<'_> {
         })
     }
 
-    /// Draws figures of a fit or, if it is not fitted, of a prediction. Returns those to show and those to fold away.
+    /// Returns those to show and those to fold away.
     fn pictures(
         &self,
         model: &dyn Model,
@@ -344,7 +337,7 @@ impl FitSections<'_> {
     }
 }
 
-/// Returns the source of the numbers of a prediction: `the card of vm`.
+/// `the card of vm`
 fn numbers_from(model: &dyn Model, card: &Card) -> String {
     match model.formula() {
         Some(_) => "the numbers of its file".to_owned(),

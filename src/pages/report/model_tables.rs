@@ -10,7 +10,6 @@ use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A parameter of the machine.
 #[derive(Serialize)]
 pub struct NumberRow {
     pub name: String,
@@ -33,7 +32,7 @@ pub fn card_numbers(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<
     finite.map(row).collect()
 }
 
-/// Returns how well a card predicts, and the terms at the slowest and the fastest point.
+/// With the terms at the slowest and the fastest point.
 pub fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("SMAPE", percent(predicted.smape)),
@@ -53,7 +52,7 @@ pub fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -
     lines
 }
 
-/// Returns the mean share of each term; all points have the same weight.
+/// All points have the same weight.
 fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
     let mut sums: Vec<(&str, f64)> = Vec::new();
     for point in &predicted.points {
@@ -65,7 +64,6 @@ fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
     model_fit::budget(&sums)
 }
 
-/// Returns an interval, or that it is not known.
 pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     if high.is_finite() && !is_informative((low, high)) {
         return "not known".into();
@@ -73,7 +71,7 @@ pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 
-/// Returns the parameters of a fit, with those that it did not estimate.
+/// With those that it did not estimate.
 pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     let number = |name: &str, value: Option<f64>, interval: String, bootstrap: String| {
         let parameter = models::scan::parameter(model, name);
@@ -108,7 +106,7 @@ pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     fitted.chain(held).chain(at_most).chain(absent).collect()
 }
 
-/// Returns the goodness of a fit, next to that of the empirical baseline.
+/// Next to that of the empirical baseline.
 pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     let quality = &fit.quality;
     let mut lines = vec![
@@ -145,7 +143,7 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
     lines
 }
 
-/// A fit, for comparison with the others of its group.
+/// For comparison with the others of its group.
 #[derive(Serialize)]
 pub struct LadderRow {
     group: String,
@@ -167,7 +165,7 @@ pub fn ladder_row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     }
 }
 
-/// Keeps the groups that a compact model was fitted to. Sorts by group, then by the number of parameters, largest first.
+/// Of groups that a compact model was fitted to, sorted by group, then by the number of parameters, largest first.
 pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.is_compact());
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();
@@ -175,7 +173,7 @@ pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     rows.sort_by(|a, b| a.group.cmp(&b.group).then(b.numbers.cmp(&a.numbers)));
 }
 
-/// Returns `12.3 %` for a fraction of 0.123.
+/// `12.3 %` for 0.123
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

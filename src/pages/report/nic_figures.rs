@@ -9,7 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_theory::bounds;
 
-/// Draws the figures for each operation and number of senders, if the result has streams over message sizes and a card.
+/// For each operation and number of senders, if there are streams over message sizes and a card.
 pub fn draw_streams(input: &Input) -> Result<Vec<Picture>> {
     let needed = ["message_bytes", "operation"];
     if needed.iter().any(|name| input.samples.column(name).is_none()) {
@@ -34,7 +34,7 @@ struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// Draws one figure; `None` with fewer than two message sizes, or without a limit.
+    /// `None` with fewer than two message sizes, or without a limit.
     fn picture(&self, column: &str, number: &str, quantity: &str, unit: Unit) -> Result<Option<Picture>> {
         let cells = self.samples.cells(&["message_bytes"])?;
         let limits = self.limits(&cells, unit == Unit::BytesPerSecond);
@@ -61,7 +61,7 @@ impl Stream<'_> {
         self.input.draw(Drawing::new(Figure::Curves(curves), file, title, caption))
     }
 
-    /// Returns a curve for each limit that applies to any of the points, in messages or bytes per second.
+    /// Limits that apply to any of the points, in messages or bytes per second.
     fn limits(&self, cells: &[Cell], in_bytes: bool) -> Vec<Series> {
         let line = |name: &&'static str| {
             let point = |cell: &Cell| {

@@ -15,9 +15,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 const TEMPLATE: &str = include_str!("nodes.html");
-/// Largest number of pictures of single points.
 const MAX_PICTURES: usize = 6;
-/// Largest number of points with a table, and of rows of all tables.
+/// Points with a table, and rows of all tables.
 const MAX_POINTS: usize = 60;
 const MAX_ROWS: usize = 4000;
 
@@ -37,7 +36,7 @@ struct Context<'a> {
     points_left_out: usize,
 }
 
-/// Writes the report of a sweep that each node ran alone, and returns its warnings. `redrawn`: see [`Additions`](super::Additions).
+/// Returns warnings. `redrawn`: see [`Additions`](super::Additions).
 pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result<Vec<String>> {
     let manifest = manifest(folder)?;
     let current = samples.current();
@@ -69,7 +68,7 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
     Ok(warnings)
 }
 
-/// Returns the points with a table, those with the slowest nodes first.
+/// Those with the slowest nodes first.
 fn choose_points(check: &NodeCheck) -> Vec<&NodePoint> {
     let mut points: Vec<&NodePoint> = check.points.iter().collect();
     let slowest = |point: &NodePoint| point.nodes.first().map_or(0.0, |node| node.difference);
@@ -84,7 +83,6 @@ fn choose_points(check: &NodeCheck) -> Vec<&NodePoint> {
     points
 }
 
-/// Draws the nodes over all points, and at the first of these points.
 fn draw(
     folder: &Folder,
     check: &NodeCheck,
@@ -113,7 +111,6 @@ fn draw(
     Ok(pictures)
 }
 
-/// Returns the figure of all nodes over all points.
 fn overall(check: &NodeCheck, samples: &Samples) -> Strip {
     let mut items: Vec<StripItem> = (check.nodes.iter())
         .filter_map(|row| {
@@ -134,7 +131,6 @@ fn overall(check: &NodeCheck, samples: &Samples) -> Strip {
     }
 }
 
-/// Returns the figure of the nodes at a point.
 fn at_point(point: &NodePoint, check: &NodeCheck, samples: &Samples) -> Strip {
     let item = |node: &NodeValue| StripItem {
         name: node.node.clone(),
@@ -155,7 +151,6 @@ fn at_point(point: &NodePoint, check: &NodeCheck, samples: &Samples) -> Strip {
     }
 }
 
-/// Returns a node as text.
 fn row(row: &NodeRow) -> Value {
     let (worst, worst_point) =
         row.worst.clone().map_or_else(Default::default, |(difference, point)| (percent(difference), point));
@@ -172,7 +167,6 @@ fn row(row: &NodeRow) -> Value {
     })
 }
 
-/// Returns a point as text, with the names of its slow nodes.
 fn point_table(point: &NodePoint) -> Value {
     let slow: Vec<&str> = point.nodes.iter().filter(|node| node.slow).map(|node| node.node.as_str()).collect();
     json!({
@@ -186,7 +180,6 @@ fn point_table(point: &NodePoint) -> Value {
     })
 }
 
-/// Returns a node at a point, as text.
 fn point_row(node: &NodeValue, unit: Unit) -> Value {
     let words = [(node.slow, "slow"), (node.disturbed, "DISTURBED")];
     let remarks: Vec<&str> = words.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word).collect();

@@ -17,19 +17,16 @@ use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
 use serde::Serialize;
 
-/// The sentences of the first screen, next to the map and its corners.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
-    /// The measurement: kernels, machine, and number of samples.
+    /// Kernels, machine, and number of samples.
     pub measured: String,
     pub sentences: Vec<String>,
 }
 
-/// Maximum number of sentences about extremes; the table has all.
 const MAX_EXTREMES: usize = 4;
 
-/// Returns the overview of a result. `held` contains, for each surface shown, its name and the blocks needed to sustain a
-/// bandwidth.
+/// `held`: each surface shown, and the blocks needed to sustain a bandwidth.
 pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let mut sentences = Vec::new();
     let stream = &input.answers.stream;
@@ -85,20 +82,19 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     )
 }
 
-/// The smallest and the largest median of a group's headline, with their points. Groups are not mixed, because the best value of
-/// one core and the worst of all cores are not comparable.
+/// Of a group's headline. Groups are not mixed: the best value of one core and the worst of all cores are not comparable.
 struct Extremes {
-    /// Kernel and ranks; empty if there is only one group.
+    /// Empty if there is only one.
     group: String,
     described: ColumnDescription,
     lowest: (f64, String),
     highest: (f64, String),
 }
 
-/// Medians of a group's cells, with the labels of the cells.
+/// Medians of cells, with their labels.
 type Places = Vec<(f64, String)>;
 
-/// Returns the surface that a group without one differs from only in its pages.
+/// Differs from the group only in its pages.
 fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'a SampleGroup> {
     let other = |(column, value): &(String, Value)| match column.as_str() {
         "pages" => (column.clone(), Value::from("huge")),
@@ -108,7 +104,7 @@ fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'
     input.groups.iter().find(|surface| surface.is_surface() && key != group.key && surface.key == key)
 }
 
-/// Compares the rates on huge pages with those on base pages, for groups that were measured for this comparison.
+/// On huge and on base pages, for groups that were measured for this comparison.
 fn describe_pages(input: &Input) -> Result<Option<String>> {
     let mut parts = Vec::new();
     let is_rate = |group: &&SampleGroup| group.samples.describe(group.headline).unit != Unit::Seconds;
@@ -134,8 +130,7 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
     Ok((!parts.is_empty()).then(|| format!("Rate on {huge} / rate on {base}: {}.", parts.join("; "))))
 }
 
-/// Returns the extremes of every group without corners, and without a surface to compare it with. Groups of one cell each, such
-/// as those of a sweep over ranks, are merged.
+/// Of groups without corners or a surface to compare with. Groups of one cell each, such as those over ranks, are merged.
 fn extremes(input: &Input) -> Result<Vec<Extremes>> {
     let is_alone = |group: &&SampleGroup| !group.is_surface() && surface_on_huge_pages(input, group).is_none();
     let groups: Vec<&SampleGroup> = input.groups.iter().filter(is_alone).collect();
@@ -188,11 +183,10 @@ impl Extremes {
     }
 }
 
-/// A varied parameter, and the factor of its effect.
 type Effect = (String, f64);
 
-/// Returns the effects of the varied parameters by kernel, kernels with most cells first. An effect is the ratio of the best to
-/// the worst value with all other parameters fixed, the median over these; effects are sorted, largest first.
+/// By kernel, most cells first. An effect is the ratio of the best to the worst value with all other parameters fixed, the median over
+/// these; the largest come first.
 fn effects(input: &Input) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut effects_by_kernel = Vec::new();
     for (kernel, samples) in &input.kernels {
@@ -219,7 +213,7 @@ fn effects(input: &Input) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     Ok(effects_by_kernel.into_iter().map(|(_, id, effects)| (id, effects)).collect())
 }
 
-/// Returns the median ratio of the largest to the smallest rate among cells that differ only in the value at `index`.
+/// Among cells that differ only in the value at `index`.
 fn effect(cells: &[(Vec<Value>, f64)], index: usize) -> Option<f64> {
     let mut groups: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
     for (by, rate) in cells {
@@ -232,7 +226,7 @@ fn effect(cells: &[(Vec<Value>, f64)], index: usize) -> Option<f64> {
     median(&factors)
 }
 
-/// Describes the largest effects of the kernels with the most points.
+/// Of the kernels with the most points.
 fn describe_effects(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
     let describe =
@@ -247,7 +241,7 @@ fn describe_effects(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     })
 }
 
-/// Describes the trade-off at the middle one of the bandwidths that can be sustained at all alphas.
+/// At the middle one of the bandwidths that can be sustained at all alphas.
 fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     let possible: Vec<&Trade> = trades.iter().filter(|trade| trade.factor.is_some()).collect();
     let trade = possible.get(possible.len() / 2)?;
@@ -258,7 +252,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     ))
 }
 
-/// Describes the half-widths of the intervals, relative to the medians.
+/// Half-widths of intervals, relative to the medians.
 fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
     for group in groups {

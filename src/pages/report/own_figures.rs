@@ -13,10 +13,9 @@ use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
-/// Column of the size of all ranks' memory.
 const MEMORY: &str = "memory_words";
 
-/// Draws the requested figures that these samples allow, in the sweep's order.
+/// That these samples allow, in the sweep's order.
 pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
     for (number, wanted) in (1..).zip(figures::parse_figures(&input.manifest.sweep)) {
@@ -26,7 +25,7 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-/// Returns the titles and grids of the requested surfaces that can be drawn. `draw_requested` gives the reasons for others.
+/// Those that can be drawn; `draw_requested` gives the reasons for others.
 pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     let mut surfaces = Vec::new();
     for wanted in figures::parse_figures(&input.manifest.sweep) {
@@ -39,7 +38,7 @@ pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     surfaces
 }
 
-/// Returns a line from the highest rate at the smallest number of ranks; `None` without a rate. A rate per rank stays the same.
+/// From the highest rate at the smallest number of ranks. A rate per rank stays the same.
 fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     let points = || series.iter().flat_map(|series| &series.points).filter(|point| point.y > 0.0);
     let fewest = points().map(|point| point.x).min_by(f64::total_cmp)?;
@@ -52,7 +51,7 @@ fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     Some(Series { label: "ideal scaling".into(), points: points.collect() })
 }
 
-/// Returns the columns of the axes of the first requested figure; empty if there is none.
+/// Of the first requested figure.
 pub fn first_axes(manifest: &Manifest) -> Vec<String> {
     figures::parse_figures(&manifest.sweep).into_iter().next().map(|figure| figure.axes).unwrap_or_default()
 }
@@ -95,13 +94,13 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     Drawing::new(drawn, format!("figure-{number}"), request.title, caption).picture(&input.folder.figures())
 }
 
-/// Maximum number of values in all surfaces of an HTML page.
+/// In all surfaces of a page.
 const MAX_VALUES: usize = 40_000;
 
-/// Fewest values of each axis of a surface; tables show smaller planes better.
+/// Of each axis; tables show smaller planes better.
 const MIN_VALUES: usize = 3;
 
-/// Returns the groups with a surface. The first has the most cells and, among those of the same kernel and ranks, the largest spread.
+/// The first has the most cells and, among those of the same kernel and ranks, the largest spread.
 fn planes(groups: &[SampleGroup]) -> Vec<&SampleGroup> {
     let is_plane = |group: &&SampleGroup| group.alphas.len() >= MIN_VALUES && group.blocks.len() >= MIN_VALUES;
     let mut planes: Vec<&SampleGroup> = groups.iter().filter(is_plane).collect();
@@ -117,14 +116,14 @@ fn planes(groups: &[SampleGroup]) -> Vec<&SampleGroup> {
     planes
 }
 
-/// Returns the ratio of the largest to the smallest median of a group; 0 without medians.
+/// Largest / smallest median; 0 without medians.
 fn spread(group: &SampleGroup) -> f64 {
     let cells = group.measured_cells(group.headline).unwrap_or_default();
     let medians = || cells.iter().map(|(_, summary)| summary.median).filter(|median| *median > 0.0);
     medians().fold(0.0, f64::max) / medians().fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the surfaces of a result, including those without a figure, and the surfaces that the sweep requests.
+/// Includes surfaces without a figure, and those that the sweep requests.
 pub fn viewer(input: &Input) -> Viewer {
     let of_group = |group: &SampleGroup| {
         let title = group.plain_label(&input.node);

@@ -14,19 +14,18 @@ use apexmap_results::table::derived_columns::SHARE;
 use apexmap_study::answers::memory_sizes::RateStep;
 use serde::Serialize;
 
-/// Maximum number of surfaces with figures; the report lists further groups, which `apexmap plot` can draw.
+/// The report lists further groups, which `apexmap plot` can draw.
 pub const MAX_SURFACES: usize = 6;
-/// Maximum number of points in all surfaces. Every point is in six figures, and a report should stay below 6 MB.
+/// Every point is in six figures, and a report should stay below 6 MB.
 pub const MAX_POINTS: usize = 3500;
-/// Maximum number of curves in a figure. If there are more, some are drawn, evenly spread.
+/// If a figure has more, some are drawn, evenly spread.
 const MAX_CURVES: usize = 12;
 
-/// The figures of one group.
 #[derive(Serialize)]
 pub struct GroupPictures {
-    /// Curves over L and over alpha.
+    /// Over L and over alpha.
     pub slices: Vec<Picture>,
-    /// The same medians as surface, contours and heat map.
+    /// Surface, contours and heat map.
     pub views: Vec<Picture>,
     pub bottleneck: Option<Picture>,
 }
@@ -92,7 +91,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup) -> Result<GroupPictures> {
     Ok(GroupPictures { slices, views, bottleneck })
 }
 
-/// Refuses a surface most of whose points have no value, as after an interrupted run: it would be an empty box.
+/// Most points have no value, as after an interrupted run: the surface would be an empty box.
 fn check_dense(group: &SampleGroup) -> Result<()> {
     let (points, measured) = (group.alphas.len() * group.blocks.len(), group.measured_cells(group.headline)?.len());
     if 2 * measured >= points {
@@ -102,7 +101,7 @@ fn check_dense(group: &SampleGroup) -> Result<()> {
     Err(Error::input(format!("only {measured} of its {points} points are measured"), help))
 }
 
-/// Describes the values of curves, with intervals only if a point has one.
+/// With intervals only if a point has one.
 fn describe_medians(column: &str, samples: &Samples) -> Result<String> {
     let intervals =
         samples.cells(&["key"])?.iter().any(|cell| cell.summary(column).is_some_and(|s| s.interval.is_some()));
@@ -112,13 +111,13 @@ fn describe_medians(column: &str, samples: &Samples) -> Result<String> {
     })
 }
 
-/// Returns at most `most` of this number of indices, evenly spread, including the first and the last.
+/// With the first and the last.
 pub fn evenly_spread(count: usize, most: usize) -> Vec<usize> {
     let spread = |k: usize| k * (count - 1) / (most - 1).max(1);
     if count <= most { (0..count).collect() } else { (0..most).map(spread).collect() }
 }
 
-/// Draws the effect of every other parameter that the sweep varies, in one figure for all kernels with the same headline.
+/// Of each parameter that the sweep varies, in one figure for all kernels with the same headline.
 pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     let samples = input.samples;
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -157,7 +156,7 @@ pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-/// Returns the figure that shows the effect of one parameter, and its samples; `None` if it has no effect to show.
+/// With its samples; `None` if the parameter has no effect to show.
 fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Result<Option<(Request, Samples)>> {
     let chosen = samples.filter_rows(|row| !samples.table().number(axis, row).is_nan());
     let surface = chosen.has(ALPHA);
@@ -181,7 +180,7 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
     Ok(Some((Request { kind: FigureKind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
 }
 
-/// Returns whether a parameter follows the axis, as memory follows the ranks, and the number of messages follows their length.
+/// As memory follows the ranks, and the number of messages their length.
 fn follows(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
     let cells = match axis {
         "ranks" | "message_bytes" => samples.cells(&[axis])?,
@@ -190,7 +189,7 @@ fn follows(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
     Ok(!cells.is_empty() && cells.iter().all(|cell| cell.samples.is_constant(other)))
 }
 
-/// Returns the samples at the corners of alpha and L. Each remaining parameter has the value of most points.
+/// Each remaining parameter has the value of most points.
 fn select_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Samples> {
     for &other in others {
         if other == "kernel" || !follows(&chosen, other, axis)? {
@@ -200,8 +199,7 @@ fn select_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Sa
     Ok(corners(&chosen))
 }
 
-/// Returns the samples of a curve for every combination of words, such as the algorithm. The remaining parameters have the values
-/// of most points, unless each curve has only one value or the parameter follows the axis.
+/// A curve for each combination of words. The others have the values of most points, unless each curve has one value or they follow the axis.
 fn select_curves(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
     for &other in others {
         let mut own = true;
@@ -216,7 +214,7 @@ fn select_curves(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) 
     Ok(chosen.with_rows(curves.flat_map(|curve| curve.samples.rows().to_vec()).collect()))
 }
 
-/// Returns the samples with the value of `column` that covers most points of the curves, and those without a value.
+/// The value that covers most points of the curves, and samples without a value.
 fn select_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) -> Result<Samples> {
     let places: Vec<&str> = by.iter().copied().chain([axis]).collect();
     let mut kept = samples.filter_rows(|row| samples.table().value(column, row).is_none()).rows().to_vec();
@@ -231,7 +229,7 @@ fn select_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]
     Ok(samples.with_rows(kept))
 }
 
-/// Converts curves over P to efficiencies relative to one rank, if they include one rank.
+/// Relative to one rank, if the curves include it.
 fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     let Figure::Curves(curves) = drawn else { return None };
     let mut curves = curves.clone();
@@ -250,8 +248,7 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     Some(Figure::Curves(curves))
 }
 
-/// Returns marks of a figure of these samples at the global memory sizes in bytes where a rank's part exceeds a cache or the reach
-/// of the TLB, and at the steps that the result shows. All figures of a result have the same marks.
+/// Global sizes in bytes where a rank's part exceeds a cache or the reach of the TLB, and the steps that the result shows.
 pub fn size_marks(input: &Input, samples: &Samples) -> Vec<Landmark> {
     let ranks = samples.first_value("ranks").and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
     let Some(launch) = input.launch_of(samples) else { return Vec::new() };
@@ -268,7 +265,7 @@ pub fn size_marks(input: &Input, samples: &Samples) -> Vec<Landmark> {
     caches.chain(pages.filter_map(reach)).chain(steps.map(step)).filter(|mark| mark.x.is_finite()).collect()
 }
 
-/// Returns the samples with the value of `column` that occurs with the most values of `axis`.
+/// The value of `column` with the most values of `axis`.
 fn select_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Samples> {
     let mut best: Option<(usize, Samples)> = None;
     for cell in samples.cells(&[column])? {
@@ -280,7 +277,7 @@ fn select_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Sa
     Ok(best.map_or(samples, |(_, chosen)| chosen))
 }
 
-/// Returns the samples at the smallest, the middle and the largest alpha and L.
+/// At the smallest, the middle and the largest alpha and L.
 fn corners(samples: &Samples) -> Samples {
     let picks = |name: &str| {
         let values = samples.distinct_numbers(name);

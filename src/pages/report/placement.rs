@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fraction of a rank's pages on other NUMA nodes above which the report warns.
 const PAGES_ELSEWHERE: f64 = 0.05;
 
-/// A launch, with the placement of its ranks as text.
+/// With the placement of its ranks as text.
 #[derive(Serialize)]
 pub struct PlacedLaunch<'a> {
     end: &'a LaunchEnd,
@@ -37,8 +37,7 @@ impl<'a> PlacedLaunch<'a> {
     }
 }
 
-/// Returns warnings about types of nodes, about simulated ranks that share a node, and about ranks that were not pinned, shared cores, or had
-/// their memory on another NUMA node.
+/// About types of nodes, simulated ranks on one node, and ranks unpinned, on shared cores or with memory on another NUMA node.
 pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
     let launches: Vec<&LaunchEnd> =
@@ -69,7 +68,6 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     node_types.into_iter().chain(simulated).chain(unpinned).chain(shared).chain(one_machine).chain(further).collect()
 }
 
-/// Returns a warning if the MPI library implements gets and puts by messages.
 fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
     let used_messages =
         |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
@@ -81,7 +79,7 @@ fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
     ))
 }
 
-/// Names the launches whose ranks meet a condition.
+/// Whose ranks meet a condition.
 fn name_launches(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
     let names: Vec<&str> =
         (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();
@@ -92,7 +90,7 @@ fn name_launches(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) ->
     }
 }
 
-/// Returns nodes with different names that run on the same kernel, and so on the same machine.
+/// With different names on one kernel, and so on one machine.
 fn nodes_on_one_machine(ranks: &[Placement]) -> Option<Vec<String>> {
     let mut nodes = BTreeMap::<&str, BTreeSet<&str>>::new();
     for rank in ranks {

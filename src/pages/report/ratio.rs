@@ -12,7 +12,7 @@ use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use apexmap_study::paired::pairs_of;
 use apexmap_theory::paper_tables::quoted_number;
 
-/// The three effects that the paper identifies (Section 3.2), for comparison with the measurement.
+/// That the paper identifies (Section 3.2).
 const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \
      overhead is higher than that of ping-pong, so the ratio is low; for longer messages this constant overhead \
      matters less. (2) At alpha = 1 on two processes half of the accesses are local, and several requests are \
@@ -22,7 +22,7 @@ const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: t
      loading them into registers for the sum lowers the ratio again on Seaborg and Cheetah, but not on the vector \
      machine Phoenix.";
 
-/// Returns the figure of the ratio if a result contains both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
+/// If a result has both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
 pub fn drawing(samples: &Samples) -> Result<Option<Drawing>> {
     let mut series = ratios(samples)?;
     if series.is_empty() {
@@ -45,7 +45,7 @@ pub fn drawing(samples: &Samples) -> Result<Option<Drawing>> {
     Ok(Some(Drawing::new(Figure::Curves(curves), "apex-map-against-ping-pong", title, caption)))
 }
 
-/// Returns the ratio over message size in bytes, a series for each kernel and combination of the other varying parameters.
+/// Over message size in bytes, a series for each kernel and combination of the other varying parameters.
 pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     let needed = ["message_bytes", "operation", ALPHA, BLOCK];
     if needed.iter().any(|name| samples.column(name).is_none()) {
@@ -72,7 +72,7 @@ pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     Ok(series)
 }
 
-/// Returns the ratio at one block length; `None` if ping-pong has no messages of this length.
+/// `None` if ping-pong has no messages of this length.
 fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
     const RATES: [&str; 2] = ["bytes_per_second_per_rank", "bytes_per_second"];
     let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
@@ -88,7 +88,7 @@ fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
     Some(CurvePoint::new(x, apex.median / pong.median, interval))
 }
 
-/// Describes the first, the largest and the last ratio of a series.
+/// First, largest and last ratio.
 fn findings(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
@@ -96,7 +96,7 @@ fn findings(series: &Series) -> Option<String> {
     Some(format!("{}: {}, maximum {}, {}", series.label, describe(first), describe(best), describe(last)))
 }
 
-/// Draws the ratios of the pairs over their numbers, with the ratio of all; `None` for other results.
+/// Over their numbers, with the ratio of all; `None` for other results.
 pub fn draw_pairs(input: &Input) -> Result<Option<Picture>> {
     let Some(pairs) = pairs_of(input.samples) else { return Ok(None) };
     let Some(ratio) = pairs.ratio() else { return Ok(None) };

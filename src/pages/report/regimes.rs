@@ -12,19 +12,18 @@ use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_theory::machine::Card;
 use serde::Serialize;
 
-/// Fractions of the accesses at one alpha; they sum to one.
+/// Fractions of the accesses at one alpha, which sum to one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Regime {
     pub alpha: f64,
-    /// Name and fraction: `L1`, `L2`, `L3`, `DRAM`, `remote`.
+    /// `L1`, `L2`, `L3`, `DRAM`, `remote`
     pub levels: Vec<(String, f64)>,
-    /// The level with the largest fraction.
     pub dominant: String,
-    /// Fraction beyond the reach of the second-level TLB, if its size is known.
+    /// Fraction beyond the second-level TLB, if its size is known.
     pub beyond_tlb: Option<f64>,
 }
 
-/// Computes the fractions. `memory_bytes` is M in bytes; the caches are those of a rank.
+/// `memory_bytes` is M; the caches are those of a rank.
 pub fn regime(
     alpha: f64,
     memory_bytes: f64,
@@ -52,18 +51,17 @@ pub fn regime(
     Regime { alpha, levels, dominant, beyond_tlb }
 }
 
-/// A cache from the viewpoint of one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankCache {
     pub level: u32,
-    /// Size of the rank's part in bytes.
+    /// Of the rank's part.
     pub bytes: f64,
     /// Measured and reported size of the whole cache, if they differ.
     pub contradiction: Option<(f64, f64)>,
 }
 
 impl RankCache {
-    /// Returns `L3 (36 MiB measured, 480 MiB reported)`.
+    /// `L3 (36 MiB measured, 480 MiB reported)`
     pub fn label(&self) -> String {
         match self.contradiction {
             None => format!("L{}", self.level),
@@ -75,7 +73,7 @@ impl RankCache {
     }
 }
 
-/// Returns the caches of a rank on the host of rank 0. The card must be that of the same machine.
+/// On the host of rank 0, whose card this must be.
 pub fn rank_caches(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
     let host = &launch.host;
     let ranks = launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
@@ -92,9 +90,7 @@ pub fn rank_caches(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
     host.caches.iter().map(rank_cache).collect()
 }
 
-/// Returns the number of ranks that share a cache of `shared_by` hardware threads. Ranks that are spread over the machine fill
-/// one cache after the other. For other orders, assume that they all share the first cache, because the launcher's order is
-/// unknown.
+/// Spread ranks fill one cache after the other. For unknown orders, assume that all share the first cache.
 fn sharing(shared_by: u32, hardware_threads: u32, ranks: u32, place: Option<PlacementOrder>) -> u32 {
     let instances = (hardware_threads / shared_by.max(1)).max(1);
     let each = if place == Some(PlacementOrder::Spread) { ranks.div_ceil(instances) } else { ranks };

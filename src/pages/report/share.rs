@@ -13,37 +13,34 @@ use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The section of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shares {
     pub machine: String,
-    /// Why the card was accepted, if it may come from another host than the samples.
+    /// If the card may come from another host than the samples.
     pub accepted: Option<String>,
     pub sentence: String,
-    /// Agreement of the measurement with the card's prediction; `None` without a model.
+    /// Agreement with the card's prediction; `None` without a model.
     pub predicted: Option<String>,
-    /// Points above their bound beyond their uncertainty, because the calibration is wrong.
+    /// Points beyond their bound and uncertainty, because the calibration is wrong.
     pub above: Vec<String>,
     pub rows: Vec<ShareRow>,
-    /// Limits that the card has no numbers for, by kernel.
+    /// Limits without numbers on the card, by kernel.
     pub missing: Vec<String>,
     pub limits: Vec<Formula>,
 }
 
-/// A point: its rate, its bound, the bottleneck, and the other limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShareRow {
     pub group: String,
-    /// `smallest`, `median` or `largest` fraction of the group.
+    /// `smallest`, `median` or `largest` fraction of the group
     pub which: &'static str,
     pub place: String,
     pub rate: String,
     pub bound: String,
     pub by: String,
     pub share: String,
-    /// Prediction from the card, and the fraction of it that was reached; empty without a model.
+    /// Prediction, and the fraction of it that was reached; empty without a model.
     pub attainable: String,
-    /// The other limits as multiples of the bound.
     pub others: Vec<String>,
 }
 
@@ -55,7 +52,7 @@ pub struct Formula {
     pub source: String,
 }
 
-/// Returns the fractions of all groups; `None` if the result has no card, or no point a bound.
+/// `None` without a card, or without a point that has a bound.
 pub fn section(input: &Input) -> Result<Option<Shares>> {
     let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
     let (groups, terms) = (&input.groups, &input.terms);
@@ -99,12 +96,11 @@ pub fn section(input: &Input) -> Result<Option<Shares>> {
     }))
 }
 
-/// Returns whether a fraction exceeds one beyond its uncertainty. No machine exceeds its limit, so the card is then wrong.
+/// Beyond the uncertainty. No machine exceeds its limit, so the card is then wrong.
 pub fn is_above(share: &Summary) -> bool {
     share.interval.filter(|ends| units::is_informative(*ends)).map_or(share.median, |(low, _)| low) > 1.0
 }
 
-/// Returns a sentence about points above the bound; `None` if there are none.
 fn card_is_wrong(above: usize) -> Option<String> {
     (above > 0).then(|| {
         format!(
@@ -116,7 +112,6 @@ fn card_is_wrong(above: usize) -> Option<String> {
 }
 
 impl Shares {
-    /// Returns the warning for the terminal, if the card is wrong.
     pub fn warning(&self) -> Option<String> {
         card_is_wrong(self.above.len())
     }
@@ -127,7 +122,7 @@ fn family(group: &SampleGroup) -> Option<(&'static str, &'static Kernel)> {
     Some((kernels::family(kernel.id), kernel))
 }
 
-/// Returns the fraction that the fastest run reached, because bounds are computed from the best runs of a calibration.
+/// Of the fastest run, because bounds are computed from the best runs of a calibration.
 fn best_share(cell: &Cell) -> f64 {
     cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
 }
@@ -163,7 +158,7 @@ fn row(
     }
 }
 
-/// Describes the agreement with the prediction over all points that Apex-Map's model explains, and the largest disagreement.
+/// Over all points that Apex-Map's model explains, with the largest disagreement.
 fn describe_prediction(groups: &[SampleGroup]) -> Result<Option<String>> {
     let mut attained: Vec<(f64, String)> = Vec::new();
     for group in groups.iter().filter(|group| group.samples.column(ATTAINED).is_some()) {
@@ -188,8 +183,7 @@ fn attainable(cell: &Cell, unit: Unit) -> String {
     rate.zip(share).map(text).unwrap_or_default()
 }
 
-/// Returns the other limits as multiples of the bound, each with its smallest value, after the program's own loop, which is not a
-/// limit.
+/// As multiples of the bound, after the program's own loop, which is not a limit.
 fn other_limits(terms: &Terms) -> Vec<String> {
     let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();

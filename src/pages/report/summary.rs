@@ -17,29 +17,24 @@ use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
 use apexmap_theory::statistics::Summary;
 use serde_json::json;
 
-/// A point of a group, and its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
     pub group: String,
-    /// Name of the group in plain words.
     pub plain_name: String,
-    /// Whether it is the first row of its group.
     pub first: bool,
-    /// Why the point is shown; empty for the only point of a group.
+    /// Empty for the only point of a group.
     pub which: Vec<Extreme>,
-    /// Axes of the group, and the point's values on them.
+    /// Axes and values.
     pub place: Vec<(String, Value)>,
     pub unit: Unit,
-    /// The kernel's headline.
     pub rate: Summary,
-    /// Verdict about the samples; `None` if the run has none.
     pub health: Option<Health>,
-    /// Bandwidth of all ranks.
+    /// Of all ranks.
     pub bytes_per_second: Option<f64>,
     pub cycles: Option<f64>,
-    /// Fraction of the bound, and the bottleneck; `None` without a bound.
+    /// Fraction of the bound, and the bottleneck.
     pub share: Option<(Summary, String)>,
-    /// Whether the runs followed all rules of the definition; `None` for kernels without rules.
+    /// `None` for kernels without rules.
     pub conformance: Option<Conformance>,
 }
 
@@ -52,7 +47,6 @@ pub enum Extreme {
 }
 
 impl Extreme {
-    /// Returns the word for tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Corner => "corner",
@@ -62,16 +56,16 @@ impl Extreme {
     }
 }
 
-/// Whether runs of RandomAccess followed all rules of the definition.
+/// With the rules of RandomAccess's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conformance {
     Conformant,
-    /// The rules that the runs broke, as far as they are known.
+    /// As far as they are known.
     Broken(Vec<String>),
 }
 
 impl SummaryRow {
-    /// Returns the row as text, for the table of a page.
+    /// For the table of a page.
     pub fn page_row(&self) -> serde_json::Value {
         json!({
             "group": self.technical_name(),
@@ -90,18 +84,18 @@ impl SummaryRow {
         })
     }
 
-    /// Returns the parts of the group's name that its plain name does not repeat: `apex_map.chains, P = 1`.
+    /// Parts that the plain name does not repeat: `apex_map.chains, P = 1`.
     pub fn technical_name(&self) -> String {
         let plain: Vec<&str> = self.plain_name.split(", ").collect();
         self.group.split(", ").filter(|part| !plain.contains(part)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns `corner, worst`.
+    /// `corner, worst`
     pub fn extremes(&self) -> String {
         self.which.iter().map(|extreme| extreme.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns `alpha = 0.001, L = 64 words (512 B)`.
+    /// `alpha = 0.001, L = 64 words (512 B)`
     pub fn place(&self) -> String {
         let part = |(column, value): &(String, Value)| match value.as_f64() {
             Some(words) if column == BLOCK => format!("L = {}", block_length(words)),
@@ -110,7 +104,7 @@ impl SummaryRow {
         self.place.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns `alpha 0.001, L 64`.
+    /// `alpha 0.001, L 64`
     pub fn short_place(&self) -> String {
         let part = |(column, value): &(String, Value)| {
             format!("{} {}", columns::short(column), columns::value_name(column, value))
@@ -118,17 +112,16 @@ impl SummaryRow {
         self.place.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns whether the point is at these values of alpha and L.
     pub fn is_at(&self, alpha: f64, block: f64) -> bool {
         matches!(self.place.as_slice(), [(_, a), (_, l)] if a.as_f64() == Some(alpha) && l.as_f64() == Some(block))
     }
 
-    /// Returns the median: `106 GB/s`.
+    /// `106 GB/s`
     pub fn median(&self) -> String {
         units::quantity(self.rate.median, self.unit)
     }
 
-    /// Returns the 95 % interval; empty with too few samples.
+    /// Empty with too few samples.
     pub fn interval(&self) -> String {
         match unknown_interval_basis(&self.rate) {
             Some(over) => format!("not known: {over}"),
@@ -136,7 +129,7 @@ impl SummaryRow {
         }
     }
 
-    /// Returns median and interval: `106 GB/s (89.9 to 125 GB/s)`.
+    /// `106 GB/s (89.9 to 125 GB/s)`
     pub fn wide_rate(&self) -> String {
         match self.interval() {
             interval if interval.is_empty() => self.median(),
@@ -144,7 +137,7 @@ impl SummaryRow {
         }
     }
 
-    /// Returns median and interval: `106 GB/s (89.9 to 125)`.
+    /// `106 GB/s (89.9 to 125)`
     pub fn narrow_rate(&self) -> String {
         match (unknown_interval_basis(&self.rate), self.rate.interval) {
             (None, Some(ends)) => units::quantity_with_interval(self.rate.median, ends, self.unit),
@@ -152,44 +145,43 @@ impl SummaryRow {
         }
     }
 
-    /// Returns `disturbed, 3 of 6`; empty without a verdict.
+    /// `disturbed, 3 of 6`
     pub fn quietness(&self) -> String {
         self.health.as_ref().map_or(String::new(), Health::brief)
     }
 
-    /// Returns the bandwidth of all ranks; empty if unknown.
+    /// Bandwidth of all ranks.
     pub fn aggregate(&self) -> String {
         self.bytes_per_second.map(|rate| units::quantity(rate, Unit::BytesPerSecond)).unwrap_or_default()
     }
 
-    /// Returns the cycles of an operation; empty if unknown.
     pub fn cycles(&self) -> String {
         self.cycles.map(units::short_number).unwrap_or_default()
     }
 
-    /// Returns `84 %, memory bandwidth`; empty without a bound.
+    /// `84 %, memory bandwidth`; empty without a bound
     pub fn limit(&self) -> String {
         let [percent, limit] = self.limit_lines();
         if percent.is_empty() { percent } else { format!("{percent}, {limit}") }
     }
 
-    /// Returns the same in two lines: `84 %`, `memory bandwidth`.
+    /// `84 %`, `memory bandwidth`
     pub fn limit_lines(&self) -> [String; 2] {
         self.share.as_ref().map_or_else(Default::default, |(share, bound_by)| limit_lines(share, bound_by.clone()))
     }
 
-    /// Returns `84 %, memory bandwidth` with the bottleneck in plain words.
+    /// With the bottleneck in plain words.
     pub fn plain_limit(&self) -> String {
         let lines = |(share, bound_by): &(Summary, String)| limit_lines(share, plain_limit(bound_by)).join(", ");
         self.share.as_ref().map(lines).unwrap_or_default()
     }
 
-    /// Returns whether the fraction of the bound has the mark that [`INTERVAL_NOTE`] explains.
+    /// The fraction of the bound has the mark that [`INTERVAL_NOTE`] explains.
     pub fn is_marked(&self) -> bool {
         self.share.as_ref().is_some_and(|(share, _)| share.median > 1.0 && !share::is_above(share))
     }
 
-    /// Returns `yes`, or `no` with the rules that the runs broke; empty for kernels without rules.
+    /// `yes`, or `no` with the broken rules
     pub fn conformant(&self) -> String {
         match &self.conformance {
             None => String::new(),
@@ -200,8 +192,7 @@ impl SummaryRow {
     }
 }
 
-/// Returns the four corners of a surface, from the least locality to the most, with the worst point before and the best point
-/// after them. Empty for a group without a good sample.
+/// The corners of a surface, from the least locality to the most, between the worst and the best point.
 pub fn rows(group: &SampleGroup, node: &PlainNode) -> Result<Vec<SummaryRow>> {
     let mut points = group.cells_by_median(group.headline)?;
     if group.samples.describe(group.headline).unit == Unit::Seconds {
@@ -232,7 +223,7 @@ pub fn rows(group: &SampleGroup, node: &PlainNode) -> Result<Vec<SummaryRow>> {
     Ok(rows.collect())
 }
 
-/// Returns the indices of the corner points: alpha descending, then L ascending.
+/// Alpha descending, then L ascending.
 fn corners(group: &SampleGroup, points: &[(Cell, Summary)]) -> Vec<usize> {
     let Some(places) = corner_places(&group.alphas, &group.blocks) else { return Vec::new() };
     let mut places = places.map(|(_, alpha, block)| [alpha, block]);
@@ -259,10 +250,10 @@ fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     }
 }
 
-/// The meaning of the mark of a fraction above 100 % that may be below.
+/// Of a fraction above 100 % that may be below.
 pub const INTERVAL_NOTE: &str = "* The interval includes 100 %.";
 
-/// Returns `84 %` and `memory`. A fraction above the limit is marked.
+/// A fraction above the limit is marked.
 fn limit_lines(share: &Summary, bound_by: String) -> [String; 2] {
     let percent = format!("{:.0} %", 100.0 * share.median);
     match (share::is_above(share), share.median > 1.0) {

@@ -6,16 +6,13 @@ use apexmap_base::units;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::Quietness;
 
-/// Maximum number of groups on a terminal.
 const MAX_TERMINAL_GROUPS: usize = 6;
-/// Terminals narrower than this, or than the table, show only the most important columns, with short cells.
+/// Narrower ones show only the most important columns, with short cells.
 const WIDE_TERMINAL: usize = 110;
-/// Head of the column of fractions of the limit.
 const BOUND: &str = "% of bound";
-/// Spaces before each row, below the name of its group.
+/// Before each row, below the name of its group.
 const INDENT: usize = 2;
 
-/// A column of the table on a terminal.
 struct Column {
     head: &'static str,
     align: Align,
@@ -33,8 +30,7 @@ impl Column {
     }
 }
 
-/// Formats the rows of the first groups as aligned text, below the names of their groups. Lines fit into `width` if the most
-/// important columns do.
+/// The first groups, aligned below their names. Lines fit into `width` if the most important columns do.
 pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
     let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
     let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
@@ -84,7 +80,7 @@ fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
     columns
 }
 
-/// Returns columns that only some results have: conformance, quietness and, last, the fraction of the limit.
+/// Of some results: conformance, quietness and, last, the fraction of the limit.
 fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
     let ruled = rows.iter().any(|row| row.conformance.is_some());
@@ -99,7 +95,7 @@ fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
     columns
 }
 
-/// Returns the most important columns, with short cells: `alpha 1, L 64`, `106 GB/s (89.9 to 125)`.
+/// With short cells: `alpha 1, L 64`, `106 GB/s (89.9 to 125)`.
 fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
     // The best or worst point needs no remark that it is a corner.
@@ -113,7 +109,7 @@ fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
     columns
 }
 
-/// Removes conditional columns until the others fit. The last one, the fraction of the limit, is removed last.
+/// Removes conditional columns until the others fit; the fraction of the limit last.
 fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     while columns.len() > 3 && needed_width(&columns) > width {
         columns.remove((columns.len() - 2).max(3));
@@ -121,7 +117,7 @@ fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     columns
 }
 
-/// Returns the width of the table, with the fraction of the limit wrapped if it is last.
+/// The fraction of the limit is wrapped if it is last.
 fn needed_width(columns: &[Column]) -> usize {
     let last = columns.len() - 1;
     let widths = columns.iter().enumerate().map(|(index, column)| match column.head {

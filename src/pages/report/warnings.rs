@@ -11,14 +11,12 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
 use apexmap_theory::machine::Card;
 
-/// Name of the sweep of `apexmap calibrate`.
+/// Sweep of `apexmap calibrate`.
 const CALIBRATION: &str = "calibrate";
 
 /// What a run warns of, too.
 pub struct Remarks {
-    /// About the placement of ranks and memory.
     pub placement: Vec<String>,
-    /// About the samples.
     pub samples: Vec<String>,
 }
 
@@ -28,7 +26,7 @@ impl Remarks {
     }
 }
 
-/// Returns the warnings of a report, each one or two sentences. `stale` is the number of samples that the report excludes.
+/// `stale`: samples that the report excludes.
 pub fn list(manifest: &Manifest, samples: &Samples, remarks: &Remarks, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if samples.is_oversubscribed() {
@@ -75,17 +73,15 @@ pub fn list(manifest: &Manifest, samples: &Samples, remarks: &Remarks, stale: us
     warnings
 }
 
-/// Returns warnings about a card that was measured over another network or distance, or that has uncertain numbers.
+/// Measured over another network or distance, or with uncertain numbers.
 pub fn list_for_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
     let Some(card) = folder.card()? else { return Ok(Vec::new()) };
     let network = folder.trial()?.and_then(|trial| trial.describe_network_mismatch(&card));
     Ok(network.into_iter().chain(distance::card_warning(samples, &card)).chain(uncertain(&card)).collect())
 }
 
-/// Maximum number of names in a sentence.
 const MAX_NAMES: usize = 4;
 
-/// Returns a warning about numbers that the card's measurements do not determine.
 fn uncertain(card: &Card) -> Option<String> {
     let names = card.uncertain_numbers();
     let further = names.len().saturating_sub(MAX_NAMES);
@@ -103,7 +99,7 @@ fn uncertain(card: &Card) -> Option<String> {
 /// Fraction of drifting samples above which the report warns.
 const UNSTEADY: f64 = 0.1;
 
-/// Returns a warning about samples whose rate changed between beginning and end.
+/// The rate changed between beginning and end.
 fn unsteady(samples: &Samples) -> Option<String> {
     let steady = samples.good().numbers("steady");
     let drifted = steady.iter().filter(|&&steady| steady == 0.0).count();

@@ -9,7 +9,6 @@ use apexmap_theory::statistics::median;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Returns the ratios of hardware numbers, under the heading of the shapes, and compares the measured ratios with them.
 pub fn section(comparison: &Comparison) -> Option<Value> {
     let (cards, read_off) = (rows(comparison), quote_paper(comparison));
     let mut arguments = Vec::new();
@@ -20,19 +19,18 @@ pub fn section(comparison: &Comparison) -> Option<Value> {
         .then(|| json!({ "cards": cards, "arguments": arguments, "read_off": read_off }))
 }
 
-/// A number that at least two machine cards contain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
-    /// Values of each machine; empty if its card does not contain the number.
+    /// Of each machine; empty if its card does not contain the number.
     pub values: Vec<String>,
-    /// Values of the other machines relative to the first.
+    /// Relative to the first machine.
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,
 }
 
-/// Returns every number that the base's card and another card contain.
+/// Numbers that the base's card and another one contain.
 pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     let value = |machine: usize, name: &str| comparison.machines[machine].card.as_ref().and_then(|card| card.get(name));
     let mut rows = Vec::new();
@@ -53,7 +51,7 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     rows
 }
 
-/// Returns the ratios that usually explain a speed-up: ratios of rates, and reciprocal ratios of times.
+/// Ratios of rates, and reciprocal ratios of times, that usually explain a speed-up.
 fn speeds(rows: &[NumberRow], machine: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
         (catalogue::CLOCK_HZ.name, "clock"),
@@ -72,7 +70,6 @@ fn speeds(rows: &[NumberRow], machine: usize) -> Vec<(&'static str, f64)> {
     SPEEDS.iter().filter_map(speed).collect()
 }
 
-/// Compares the measured ratios of a surface with the hardware ratios, as the paper does.
 fn compare_with_hardware(group: Group, rows: &[NumberRow], machine: usize) -> Option<String> {
     let comparison = group.comparison;
     let speeds = speeds(rows, machine);
@@ -115,7 +112,7 @@ fn compare_with_hardware(group: Group, rows: &[NumberRow], machine: usize) -> Op
     Some(text)
 }
 
-/// Returns the median ratio in a quadrant of a surface: in the lower or upper half of its values of alpha, and of L.
+/// In the lower or upper half of the values of alpha, and of L.
 fn quadrant_median(comparison: &Comparison, ratios: &[(usize, f64)], high_alpha: bool, high_block: bool) -> String {
     let half = |column: &str, is_high: bool| {
         let mut values = comparison.points.numbers(ratios.iter().map(|(index, _)| *index), column);
@@ -133,7 +130,7 @@ fn quadrant_median(comparison: &Comparison, ratios: &[(usize, f64)], high_alpha:
     median(&logarithms).map_or_else(|| "-".into(), |median| short_number(median.exp()))
 }
 
-/// Returns the paper's statements about the surfaces of its machines; it prints no numbers of the surfaces themselves.
+/// About the surfaces of its machines; it prints no numbers of the surfaces themselves.
 pub fn quote_paper(comparison: &Comparison) -> Vec<String> {
     use apexmap_theory::paper_tables::quoted_number;
     let given: Vec<&str> = comparison.machines.iter().map(|machine| machine.given.as_str()).collect();

@@ -8,7 +8,7 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::short_number;
 use serde_json::{Value, json};
 
-/// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
+/// For a terminal or the log of a CI job, without the warnings in `printed`.
 pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     use std::fmt::Write;
     let mut text = String::new();
@@ -53,7 +53,7 @@ pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     text
 }
 
-/// Returns the check on the HTML page, without the warnings in `shown`, which the page already shows.
+/// Without the warnings in `shown`, which the page has already.
 pub fn section(check: &RegressionCheck, shown: &[Warning]) -> Value {
     // Point, slowdown, interval, p value and adjusted p value.
     let row = |tested: &TestedPoint| {

@@ -11,10 +11,9 @@ use serde_json::{Value, json};
 
 type RatioWithInterval = (f64, Option<(f64, f64)>);
 
-/// The codes on the maps over alpha and L.
 pub struct Codes {
     maps: Vec<Value>,
-    /// About the weighted mix of the codes.
+    /// About the weighted mix.
     pub sentences: Vec<String>,
 }
 
@@ -37,7 +36,6 @@ impl Codes {
     }
 }
 
-/// Returns a code and the ratio of each machine to the first.
 fn row(group: Group, code: &Code) -> Value {
     let cell = |machine: usize| match ratio(group, machine, code) {
         Ok((ratio, interval)) => format_with_interval(ratio, interval),
@@ -48,7 +46,7 @@ fn row(group: Group, code: &Code) -> Value {
     json!({ "code": code.name, "alpha": alpha, "block": block, "cells": cells })
 }
 
-/// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.
+/// With its interval if all points around have one.
 fn ratio(group: Group, machine: usize, code: &Code) -> Result<RatioWithInterval, NoRate> {
     let part = |select: fn(f64, Option<(f64, f64)>) -> f64| {
         let value = |point: usize| {
@@ -62,7 +60,6 @@ fn ratio(group: Group, machine: usize, code: &Code) -> Result<RatioWithInterval,
     Ok((part(|value, _| value)?, low.ok().zip(high.ok())))
 }
 
-/// Describes the ratio of a mix, with the basis of its interval.
 fn sentence(comparison: &Comparison, mix: &Mix) -> String {
     let title = format!("Weighted mix of codes, {}: {}", mix.label, comparison.title(mix.machine));
     match &mix.ratio {

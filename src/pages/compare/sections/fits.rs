@@ -8,10 +8,10 @@ use apexmap_theory::fit::{Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
 use serde_json::{Value, json};
 
-/// Maximum number of points of a side-by-side fit; `apexmap fit` uses more.
+/// Of a side-by-side fit; `apexmap fit` uses more.
 const MAX_POINTS: usize = 150;
 
-/// Fits every model that explains a kernel of at least two measured machines.
+/// Every model that explains a kernel of at least two measured machines.
 pub fn section(comparison: &Comparison) -> Option<Value> {
     let mut model_fits = Vec::new();
     let own = comparison.models.iter().map(|own| *own as &'static dyn Model);
@@ -81,7 +81,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &str) -> Opt
     }))
 }
 
-/// Fits the model to the kernel's samples of a machine; returns `None` if there are none.
+/// `None` without samples of the kernel.
 fn fit_machine(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
     let samples = machine.samples.with_kernel(kernel);
     if samples.is_empty() || machine.origin == Origin::Published || machine.transfer.is_some() {

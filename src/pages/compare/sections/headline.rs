@@ -13,8 +13,7 @@ use apexmap_base::reservation::Reservation;
 use apexmap_base::units::{NumberStyle, number};
 use apexmap_theory::statistics::distributions::t_quantile_at;
 
-/// Returns one sentence per machine except the base, or per role of its rank count. The weighted mix of codes comes first, if codes
-/// have weights.
+/// One per machine except the base, or per role of its rank count, after the weighted mix of codes.
 pub fn sentences(comparison: &Comparison) -> Vec<String> {
     if comparison.matched.is_empty() {
         return vec![not_compared(comparison)];
@@ -35,7 +34,7 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// Returns why no speeds are compared, with the next step if one side has rates that the other does not have.
+/// With the next step if one side has rates that the other does not have.
 fn not_compared(comparison: &Comparison) -> String {
     let is_published = |machine: &&Machine| machine.origin == Origin::Published;
     let (published, measured): (Vec<&Machine>, Vec<&Machine>) = comparison.machines.iter().partition(is_published);
@@ -76,7 +75,7 @@ fn of_verdict(comparison: &Comparison, machine: usize, verdict: &Verdict) -> Str
     format!("{scope}{words}{}.", points(comparison.name(machine), verdict))
 }
 
-/// Returns `b is 1.5 times as fast as a (1.2 to 1.9)`. The faster machine comes first, so that the factor is above 1.
+/// `b is 1.5 times as fast as a (1.2 to 1.9)`; the faster machine comes first, so that the factor is above 1
 fn words(comparison: &Comparison, machine: usize, mean: &GeometricMean, reservations: &[Reservation]) -> String {
     let ([name, base], GeometricMean { value, interval, basis, .. }) =
         ([machine, 0].map(|k| comparison.name(k)), *mean);
@@ -106,8 +105,7 @@ fn words(comparison: &Comparison, machine: usize, mean: &GeometricMean, reservat
     }
 }
 
-/// Returns `in these two launches; launches of one machine differ, so this is undecided: 3 launches of each ...`. `same_run`: both sides
-/// share their launches.
+/// `in these two launches; launches of one machine differ, so this is undecided: 3 launches of each ...`
 fn undecided_by_launches(ratio: f64, reservations: &[Reservation], same_run: bool) -> String {
     let (place, who) = match reservations {
         _ if same_run => ("in this launch".to_owned(), ""),
@@ -122,14 +120,11 @@ fn undecided_by_launches(ratio: f64, reservations: &[Reservation], same_run: boo
     )
 }
 
-/// Standard deviation of the logarithms of launches' medians with which advice is computed. Four launches of one sweep on a shared
-/// 16-core Xeon had 0.14 between threads and 0.09 over MPI.
+/// Of the logarithms of launches' medians. Four launches of one sweep on a shared 16-core Xeon had 0.14 between threads and 0.09 over MPI.
 const USUAL_SPREAD: f64 = 0.1;
-/// The most launches that a sentence asks for.
 const MAX_LAUNCHES: u32 = 10;
 
-/// Returns the smallest number of launches of each side, from 3 to [`MAX_LAUNCHES`], whose interval (Student's t) would exclude 1 for a
-/// ratio if launches differ by [`USUAL_SPREAD`].
+/// Launches of each side whose interval (Student's t) would exclude 1 for a ratio if they differ by [`USUAL_SPREAD`].
 fn deciding_launches(ratio: f64) -> u32 {
     let excludes_one = |launches: &u32| {
         let n = f64::from(*launches);
@@ -138,17 +133,17 @@ fn deciding_launches(ratio: f64) -> u32 {
     (3..MAX_LAUNCHES).find(excludes_one).unwrap_or(MAX_LAUNCHES)
 }
 
-/// Width of an interval above 1 from which two digits of a factor are enough.
+/// Intervals above 1 this wide need only two digits of a factor.
 const WIDE: f64 = 1.1;
 
-/// Formats a factor with two digits if its interval is wide and stays above 1 with them, otherwise as everywhere.
+/// Two digits if the interval is wide and stays above 1 with them.
 fn format_factor(factor: f64, (low, high): (f64, f64)) -> String {
     const TWO_DIGITS: NumberStyle = NumberStyle::Fixed(2);
     let stays_above = number(low, TWO_DIGITS).parse().is_ok_and(|low: f64| low > 1.0);
     if high / low > WIDE && stays_above && factor < 1e5 { number(factor, TWO_DIGITS) } else { format_ratio(factor) }
 }
 
-/// Returns `; certain at 40 of 61 points`, so that the mean does not hide what single points say.
+/// `; certain at 40 of 61 points`, so that the mean does not hide what single points say
 fn points(name: &str, verdict: &Verdict) -> String {
     let Verdict { faster, slower, equal, undecided, without_interval, .. } = verdict;
     let total = faster + slower + equal + undecided + without_interval.len();

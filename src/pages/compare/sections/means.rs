@@ -15,14 +15,11 @@ use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-/// Seed of the ranking's draws.
-/// It is fixed, so that equal results give equal ranks.
+/// Fixed, so that equal results give equal ranks.
 const SEED: u64 = 1;
 
 pub struct Means {
-    /// `None` without means.
     pub section: Option<Value>,
-    /// The fastest machine, as a sentence.
     pub fastest: Option<String>,
 }
 
@@ -44,8 +41,7 @@ impl Means {
     }
 }
 
-/// Returns the ranking of all machines and the mean of each pair, over the same points, and the fastest machine as a sentence; `None`
-/// without any. `label` is the name of the scope if there are several.
+/// Ranking and pairs over the same points, and the fastest machine as a sentence. `label`: the scope, if there are several.
 fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> Option<(Value, Option<String>)> {
     let is_finished = |&&index: &&usize| {
         let mut data = comparison.point(index).by_machine.iter();
@@ -67,7 +63,7 @@ fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> O
         .then(|| (json!({ "label": label, "ranks": rows, "matrix": matrix, "matrix_cells": finished.len() }), fastest))
 }
 
-/// Returns the means by group, then over all compared points. With ranks matched by role there is one mean per role.
+/// By group, then over all compared points or by role.
 fn lines(comparison: &Comparison) -> Vec<Value> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
@@ -96,10 +92,10 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Value {
     })
 }
 
-/// The mean of a machine relative to another one, with what keeps it undecided; `None` without a common point.
+/// With what keeps it undecided; `None` without a common point.
 type PairMean = Option<(GeometricMean, Vec<Reservation>)>;
 
-/// The mean of each machine relative to each other one, over the same points.
+/// Of each machine relative to each other one, over the same points.
 struct Pairs(Vec<Vec<PairMean>>);
 
 impl Pairs {
@@ -114,8 +110,7 @@ impl Pairs {
         Self(machines.clone().map(|machine| machines.clone().map(|base| pair(machine, base)).collect()).collect())
     }
 
-    /// Returns cells such as `1.23 [1.2, 1.26], n = 9`, with a word for means that are undecided besides noise. Empty if no two machines
-    /// have a common point.
+    /// `1.23 [1.2, 1.26], n = 9`, with a word if undecided besides noise; empty if no two machines have a common point
     fn matrix(&self) -> Vec<Vec<String>> {
         if self.0.iter().flatten().all(Option::is_none) {
             return Vec::new();
@@ -132,12 +127,12 @@ impl Pairs {
         self.0.iter().map(|row| row.iter().map(cell).collect()).collect()
     }
 
-    /// Returns whether something besides noise keeps a mean of this machine undecided.
+    /// Something besides noise keeps a mean of the machine undecided.
     fn are_limited(&self, machine: usize) -> bool {
         self.0[machine].iter().flatten().any(|(_, reservations)| !reservations.is_empty())
     }
 
-    /// Returns a sentence that names the machine with the largest mean if it is faster than each other one.
+    /// If it is faster than each other one.
     fn name_fastest(&self, comparison: &Comparison, rank: &MachineRank) -> String {
         let pairs: Vec<_> = self.0[rank.index].iter().flatten().collect();
         let is = |direction: Direction| pairs.iter().any(|(mean, _)| mean.direction() == direction);
@@ -160,23 +155,19 @@ impl Pairs {
     }
 }
 
-/// The rank of a machine among all.
 struct MachineRank {
     index: usize,
     machine: String,
-    /// Rank from 1, by the mean logarithm of the speed.
+    /// From 1, by the mean logarithm of the speed.
     rank: usize,
-    /// Range that contains the rank in 95 % of the draws; `None` if the variation between launches is unknown for any machine, or a
-    /// disturbance may explain the difference to one.
+    /// In 95 % of the draws; `None` if the variation between launches is unknown, or a disturbance may explain a difference.
     range: Option<(usize, usize)>,
-    /// Fraction of draws with this machine first.
     first: Option<f64>,
-    /// Geometric mean of the speeds, relative to the geometric mean of all machines.
+    /// Geometric mean, relative to that of all machines.
     speed: f64,
 }
 
 impl MachineRank {
-    /// Returns rank, machine, speed, range of ranks, and fraction of draws with the machine first.
     fn row(&self) -> [String; 5] {
         let unknown = || "unknown".to_owned();
         let range = self.range.map_or_else(unknown, |(low, high)| match low == high {
@@ -190,9 +181,7 @@ impl MachineRank {
 
 const DRAWS: usize = 10_000;
 
-/// Ranks the machines over the points that all finished; empty without such points.
-///
-/// The uncertainty of the ranks is that of the measurement: the means over launches are drawn from their t distributions.
+/// Over the points that all finished. The means over launches are drawn from their t distributions.
 fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     if points.is_empty() {
         return Vec::new();

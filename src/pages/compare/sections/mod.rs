@@ -32,10 +32,9 @@ use std::path::{Path, PathBuf};
 use summary::Summary;
 use terms::Terms;
 
-/// Maximum number of groups with figures.
+/// With figures.
 const MAX_GROUPS: usize = 6;
 
-/// The context of the HTML page.
 #[derive(Serialize)]
 struct Page<'a> {
     title: String,
@@ -44,15 +43,13 @@ struct Page<'a> {
     sections: Vec<Part>,
 }
 
-/// A rendered section.
 #[derive(Serialize)]
 struct Part {
-    /// Identifier of the heading, and its name in the table of contents; `None` if the section has no separate heading.
+    /// Identifier, and name in the table of contents.
     heading: Option<[&'static str; 2]>,
     html: String,
 }
 
-/// The context of a section's template.
 #[derive(Serialize)]
 struct Context<'a, S> {
     title: &'a str,
@@ -62,7 +59,7 @@ struct Context<'a, S> {
 }
 
 impl Page<'_> {
-    /// Adds a section, if it has something to show.
+    /// If it has something to show.
     fn add<S: Serialize>(
         &mut self,
         heading: Option<[&'static str; 2]>,
@@ -77,16 +74,14 @@ impl Page<'_> {
     }
 }
 
-/// The files of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparisonOutput {
     pub page: PathBuf,
-    /// Text for the terminal.
+    /// For the terminal.
     pub summary: String,
 }
 
-/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, if terms are known, `terms.csv` into a folder. The HTML
-/// page shows `command` as the way to reproduce it.
+/// Writes `compare.html`, `figures/` and tables into a folder. The page shows `command` as the way to reproduce it.
 pub fn write(
     comparison: &Comparison,
     folder: &Path,
@@ -146,7 +141,6 @@ pub fn write(
     Ok(ComparisonOutput { page, summary: join_lines(summary, others) })
 }
 
-/// The file of the terms of all points.
 const TERMS: &str = "terms.csv";
 
 fn remove(path: &Path) -> Result<()> {
@@ -156,7 +150,7 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns the text for the terminal, and writes no file.
+/// For the terminal, without any file.
 pub fn text(comparison: &Comparison) -> Result<String> {
     let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
@@ -169,15 +163,14 @@ fn headline(comparison: &Comparison, means: &Means) -> Vec<String> {
     means.fastest.clone().into_iter().chain(headline::sentences(comparison)).collect()
 }
 
-/// Joins the headline with the other lines, the shortest first.
+/// The shortest first, after the headline.
 fn join_lines(summary: Summary, others: [Vec<String>; 4]) -> String {
     let mut others = [summary.lines, others.concat()].concat();
     others.sort_by_key(|line| line.chars().count());
     summary.headline.into_iter().chain(others).map(|line| line + "\n").collect()
 }
 
-/// Returns the machines with their processors: `Intel Xeon, 2 cores (old) against AMD EPYC, 4 cores (new)`. Machines with the same
-/// processor name it once: `Intel Xeon, 2 cores: old against new`.
+/// `Intel Xeon, 2 cores (old) against AMD EPYC, 4 cores (new)`; a shared processor comes first: `Intel Xeon, 2 cores: old against new`
 fn title(machines: &[Machine]) -> String {
     let processors: Vec<Option<String>> = machines.iter().map(Machine::processor).collect();
     let is_shared = processors.windows(2).all(|pair| pair[0] == pair[1]);

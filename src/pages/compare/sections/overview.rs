@@ -31,7 +31,7 @@ pub fn section(
     })
 }
 
-/// Returns sentences for each machine except the base: one per scope, then the points that are not compared.
+/// One per machine and scope, then the points that are not compared.
 pub fn details(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for machine in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
@@ -59,7 +59,7 @@ fn sentence(comparison: &Comparison, machine: usize, verdict: &Verdict) -> Strin
     )
 }
 
-/// Returns `the 9 points compared`, or only `9 points` if no others exist.
+/// `the 9 points compared`, or only `9 points` if no others exist
 fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> String {
     let points = plural(mean.cells, "point");
     match (mean.left_out, verdict::points_on_one_side(comparison, machine).next()) {
@@ -71,8 +71,7 @@ fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> Stri
     }
 }
 
-/// Returns `Certainly faster at 46 points, certainly slower at 0, not certain at 3`; without noise `Faster at 46 points, slower at 0,
-/// equal at 3`. Omits a count that is always zero.
+/// `Certainly faster at 46 points, certainly slower at 0, not certain at 3`, without counts that are always zero
 fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
     let points = |count: usize| plural(count, "point");
     let Verdict { faster, slower, equal, undecided, unadjusted, mean, .. } = verdict;
@@ -100,7 +99,7 @@ fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
     parts.join(". ")
 }
 
-/// Describes the points that are not compared because they exist on one side only; `None` if there are none.
+/// Points on one side only.
 fn describe_dropped(comparison: &Comparison, other: usize) -> Option<String> {
     let side = |machine: usize| -> Option<String> {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
@@ -122,14 +121,12 @@ fn describe_dropped(comparison: &Comparison, other: usize) -> Option<String> {
     (!sides.is_empty()).then(|| format!("Not compared, because they exist on one side only: {}.", sides.join("; ")))
 }
 
-/// Maximum number of kinds of points in a sentence.
 const MAX_KINDS: usize = 4;
 
-/// Maximum number of ratios shown side by side; the maps show the others.
+/// Side by side; the maps show the others.
 const MAX_RATIOS: usize = 2;
 
-/// Returns the ratios to the first machine on the first surface, and on the next one with the same axes; `None` without a
-/// surface.
+/// On the first surface, and on the next one with the same axes.
 fn corners(comparison: &Comparison) -> Option<Corners> {
     let surfaces: Vec<Group> = comparison.groups().filter(|group| group.is_surface()).collect();
     let axes = |group: &Group| [group.values(0), group.values(1)];
@@ -154,7 +151,7 @@ fn corners(comparison: &Comparison) -> Option<Corners> {
     Corners::new(labels.collect(), &alphas, &blocks, cell)
 }
 
-/// Returns why the map hatches a point, also where the interval of the point alone excludes 1; empty if it does not.
+/// Why the map hatches a point, also where the interval of the point alone excludes 1.
 fn doubt(comparison: &Comparison, machine: usize, tested: &TestedRatio) -> Option<String> {
     match comparison.decision.leaves_open(tested) {
         false => None,

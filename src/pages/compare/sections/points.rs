@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 pub struct MatchedPoints<'a> {
     comparison: &'a Comparison<'a>,
-    /// Points that a machine did not finish, as sentences.
     pub unfinished: Vec<String>,
 }
 
@@ -27,7 +26,7 @@ impl<'a> MatchedPoints<'a> {
         })
     }
 
-    /// Returns the lines for the terminal, which name the tables if these are written.
+    /// For the terminal; they name the tables if these are written.
     pub fn lines(&self, has_tables: bool) -> Vec<String> {
         let matched = plural(self.comparison.matched.len(), "point");
         let missing = self.comparison.unmatched_points().count();
@@ -41,7 +40,7 @@ impl<'a> MatchedPoints<'a> {
     }
 }
 
-/// Counts the points that some machines do not have, by the machines that have them, with an example.
+/// By the machines that have them, with an example.
 fn count_missing(comparison: &Comparison) -> Vec<Value> {
     let mut missing: Vec<(String, usize, &String)> = Vec::new();
     for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())
@@ -64,7 +63,6 @@ fn describe_unreported(comparison: &Comparison) -> Vec<String> {
     comparison.points.unreported.iter().map(sentence).collect()
 }
 
-/// Describes the points that each machine did not finish, with an example.
 fn describe_unfinished(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for (k, machine) in comparison.machines.iter().enumerate() {
@@ -82,7 +80,6 @@ fn describe_unfinished(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// Returns the table of matched points, with speeds and ratios.
 fn matched_table(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
     let mut head = comparison.points.head();
@@ -106,15 +103,14 @@ fn matched_table(comparison: &Comparison) -> String {
     csv::text(rows)
 }
 
-/// Returns speed, launches and samples of a machine at a point; empty if the machine does not have the point.
+/// Speed, launches and samples; empty without the point.
 fn speed_cells(data: Option<&PointData>) -> [String; 3] {
     let Some(data) = data else { return Default::default() };
     let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
     [speed, data.launches.len().to_string(), data.samples().to_string()]
 }
 
-/// Returns the ratio of a machine to the first, the ends of its interval, the interval's basis, its p value and the p value
-/// adjusted for all points; empty if one of them does not have the point.
+/// Ratio, ends of its interval, basis, p and adjusted p; empty if one side does not have the point.
 fn ratio_cells(tested: Option<&TestedRatio>, both: bool) -> [String; 6] {
     let Some(TestedRatio { ratio, q }) = tested else {
         return ["", "", "", if both { "did not finish" } else { "" }, "", ""].map(str::to_owned);
@@ -124,7 +120,6 @@ fn ratio_cells(tested: Option<&TestedRatio>, both: bool) -> [String; 6] {
     [ratio.value.to_string(), low, high, ratio.basis.name().to_owned(), number(ratio.p), number(*q)]
 }
 
-/// Returns the table of points that not all machines have, with the machines that have them.
 fn unmatched_table(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
     let mut head = comparison.points.head();

@@ -14,7 +14,7 @@ pub fn section(comparison: &Comparison, command: &str) -> Value {
     json!({ "machines": comparison.machines.iter().map(about).collect::<Vec<_>>(), "command": command })
 }
 
-/// Describes environment variables that differ between the measured machines, with their values; `None` if all are the same.
+/// With their values on each measured machine; `None` if all are the same.
 pub fn environment_differences(machines: &[Machine]) -> Option<String> {
     let measured = machines.iter().filter(|machine| machine.origin == Origin::Measured);
     let variables = |machine: &Machine| -> BTreeSet<String> {
@@ -37,7 +37,6 @@ pub fn environment_differences(machines: &[Machine]) -> Option<String> {
     differ.then(|| format!("environment variables differ: {}", each.iter().map(own).collect::<Vec<_>>().join("; ")))
 }
 
-/// Returns the facts about a machine.
 fn about(machine: &Machine) -> Value {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let joined = |column: &str| machine.words(column).join(", ");
@@ -86,7 +85,7 @@ pub fn method(comparison: &Comparison, has_terms: bool, has_check: bool) -> Valu
     json!({ "bases": bases, "has_terms": has_terms, "has_check": has_check })
 }
 
-/// Returns a sentence with the bases of a machine's intervals; `None` without a ratio.
+/// `None` without a ratio.
 fn bases(comparison: &Comparison, machine: usize) -> Option<String> {
     let mut counts: BTreeMap<Basis, usize> = BTreeMap::new();
     for tested in comparison.ratios[machine].ratios.values() {

@@ -13,33 +13,33 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
-/// Columns of parameters that get curves: P, Q and message size.
+/// Parameters with curves: P, Q and message size.
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 
-/// Maximum number of curves, because more cannot be distinguished.
+/// More cannot be distinguished.
 const MAX_CURVES: usize = 12;
 
-/// A curve: a machine, a kernel, and the values that the axis does not determine.
+/// Of a machine, a kernel, and the values that the axis does not determine.
 struct Curve {
     machine: usize,
     kernel: String,
     label: String,
     points: Vec<CurvePoint>,
-    /// Number of machines that have a curve of the same kernel and values.
+    /// Machines that have a curve of the same kernel and values.
     shared: usize,
 }
 
 #[derive(Default)]
 pub struct Rates {
     rates: Vec<Picture>,
-    /// The rate of a machine as its number of ranks grows: label, smallest P, and the rate per rank relative to that at each P.
+    /// Label, smallest P, and the rate per rank relative to that at each P.
     efficiencies: Vec<Value>,
     /// Figures that are not drawn, with the reason.
     omitted: Vec<String>,
 }
 
 impl Rates {
-    /// Draws the rate of every machine over P, Q and message size, if they vary.
+    /// Over P, Q and message size, if they vary.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let mut section = Self::default();
         let headlines: BTreeSet<&str> =
@@ -81,7 +81,7 @@ impl Rates {
         Ok(section)
     }
 
-    /// Removes the first picture and returns it, for the first screen.
+    /// For the first screen.
     pub fn take_lead(&mut self) -> Option<Picture> {
         (!self.rates.is_empty()).then(|| self.rates.remove(0))
     }
@@ -94,7 +94,6 @@ impl Rates {
     }
 }
 
-/// A rate over a parameter.
 struct Rate<'a> {
     axis: &'a str,
     headline: &'a str,
@@ -117,7 +116,7 @@ impl Rate<'_> {
     }
 }
 
-/// Draws the same curves relative to the rate per rank at their smallest P.
+/// Relative to the rate per rank at the smallest P.
 fn efficiency(
     comparison: &Comparison,
     rate: &Rate,
@@ -148,7 +147,6 @@ fn efficiency(
     Ok(())
 }
 
-/// Returns the curves with the names of their machines.
 fn series(comparison: &Comparison, curves: Vec<Curve>) -> Vec<Series> {
     let with_name = |curve: Curve| {
         let machine = &comparison.machines[curve.machine].name;
@@ -212,7 +210,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     groups.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// Returns the source of published values, because printed, predicted and extrapolated values must not share a curve.
+/// Printed, predicted and extrapolated values must not share a curve.
 fn source(point: &Point, machine: usize) -> Option<Source> {
     point.by_machine[machine].as_ref()?.facts.sources.first().copied()
 }
@@ -232,8 +230,7 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     })
 }
 
-/// Returns the columns that distinguish curves: those that vary at one value of the axis. Columns that follow the axis, as memory
-/// follows the ranks, do not count.
+/// Columns that vary at one value of the axis. Those that follow it, as memory follows the ranks, do not count.
 fn keys<'a>(points: &[&'a Point], machine: usize, axis: &str) -> Vec<&'a str> {
     let mut data = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();

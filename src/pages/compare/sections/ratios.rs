@@ -26,15 +26,13 @@ pub struct RatioFigures {
     unshown: Vec<String>,
 }
 
-/// A group with its figures.
 #[derive(Serialize)]
 pub struct GroupFigures {
     label: String,
     /// Maps and curves of ratios.
     pub shown: Vec<Picture>,
-    /// Contours and surfaces of the ratios, and the medians.
+    /// Contours and surfaces of ratios, and medians.
     folded: Vec<Picture>,
-    /// The surface of each machine, for the interactive viewer.
     #[serde(skip)]
     surfaces: Vec<ViewerSurface>,
     #[serde(skip)]
@@ -56,14 +54,14 @@ impl RatioFigures {
         Ok(Self { sections, unshown })
     }
 
-    /// Removes the first map of ratios from its group and returns it, for the first screen.
+    /// The first map of ratios, for the first screen.
     pub fn take_lead(&mut self) -> Option<Picture> {
         let with_surfaces = self.sections.iter().position(|section| !section.surfaces.is_empty()).unwrap_or(0);
         let first = self.sections.get_mut(with_surfaces).filter(|section| !section.shown.is_empty())?;
         Some(first.shown.remove(0))
     }
 
-    /// Returns the surfaces of the machines for the interactive viewer.
+    /// For the interactive viewer.
     pub fn surfaces(&self) -> Option<Value> {
         let surfaces: Vec<&ViewerSurface> = self.sections.iter().flat_map(|section| &section.surfaces).collect();
         (!surfaces.is_empty()).then(|| json!({ "viewer": { "surfaces": surfaces } }))
@@ -111,13 +109,12 @@ impl GroupFigures {
     }
 }
 
-/// Makes a grid over both axes, of ratios or speeds.
 fn grid(group: Group, title: String, subtitle: String, z: Quantity, values: Array2<f64>, failed: Vec<Place>) -> Grid {
     let [x, y] = [0, 1].map(|axis| group.axis(axis));
     Grid { title, subtitle, x, y, z, values, failed }
 }
 
-/// Draws the ratio of a machine to the first as a map and, if four neighbouring points exist, as contours and a surface.
+/// A map and, if four neighbouring points exist, contours and a surface.
 fn ratio_maps(group: Group, machine: usize) -> Vec<Drawing> {
     let ratios = ratios(group, machine);
     if ratios.grid.values.iter().all(|ratio| ratio.is_nan()) {
@@ -193,7 +190,6 @@ fn ratios(group: Group, machine: usize) -> Ratios {
     Ratios { grid, undecided, undecided_label: decision.undecided_label(), unfinished }
 }
 
-/// Draws the ratio over a single axis, with its interval.
 fn ratio_curve(group: Group, machine: usize) -> Option<Drawing> {
     let point = |&index: &usize| {
         let ratio = group.comparison.ratio(machine, index)?.ratio;
@@ -293,7 +289,7 @@ fn winners(group: Group) -> Option<Drawing> {
     Some(Drawing { figure: Figure::Categories(winners), file: "winners".to_owned(), title, caption })
 }
 
-/// Returns a grid of each machine's medians, if four neighbouring points exist.
+/// If four neighbouring points exist.
 fn medians(group: Group) -> Vec<Grid> {
     let (places, described) = (group.grid(), columns::describe(group.headline));
     let grid = |k: usize| {
@@ -309,7 +305,7 @@ fn medians(group: Group) -> Vec<Grid> {
     grids
 }
 
-/// Draws contour plots of the machines side by side on one scale, as in Figure 7 of the Apex-Map paper.
+/// As in Figure 7 of the Apex-Map paper.
 fn contours(group: Group, grids: &[Grid]) -> Vec<Drawing> {
     let panels = |(number, grids): (usize, &[Grid])| {
         let title = "Contours side by side, on the same scale".to_owned();
@@ -322,10 +318,9 @@ fn contours(group: Group, grids: &[Grid]) -> Vec<Drawing> {
     grids.chunks(MAX_PANELS).enumerate().map(panels).collect()
 }
 
-/// Row and column of a grid.
 type Place = (usize, usize);
 
-/// Returns whether four neighbouring points have values. Contours and surfaces need them.
+/// Four neighbouring points with values, as contours and surfaces need them.
 fn has_square(values: &Array2<f64>) -> bool {
     values.windows((2, 2)).into_iter().any(|four| four.iter().all(|value| !value.is_nan()))
 }

@@ -21,18 +21,16 @@ pub fn section(comparison: &Comparison, has_cards: bool) -> Option<Json> {
     (!shapes.is_empty() || has_cards).then(|| json!({ "shapes": shapes, "sentences": sentences }))
 }
 
-/// The variation of a group's speed on each machine.
 #[derive(Serialize)]
 struct Shape {
     label: String,
     alphas: Vec<String>,
     trades: Vec<LevelTrades>,
     sensitivities: Vec<Sensitivity>,
-    /// The fastest and the slowest point of each machine.
+    /// The fastest and the slowest point.
     ranges: Vec<Json>,
 }
 
-/// The blocks that reach one bandwidth, by machine and alpha.
 #[derive(Serialize)]
 struct LevelTrades {
     /// `10 MB/s`
@@ -40,12 +38,11 @@ struct LevelTrades {
     machines: Vec<(String, Trade)>,
 }
 
-/// The gain of one machine along one axis.
 #[derive(Serialize)]
 struct Sensitivity {
     machine: String,
     axis: String,
-    /// Speed at the best end of this axis relative to the other end; median over the lines along the axis.
+    /// Speed at the best end of the axis relative to the other end: median over the lines along it.
     gain: String,
     #[serde(skip)]
     times: f64,
@@ -78,12 +75,12 @@ fn shape(group: Group) -> Shape {
     shape
 }
 
-/// Returns the speeds of a machine by alpha and L; NaN for missing points.
+/// By alpha and L; NaN for missing points.
 fn surface(group: Group, machine: usize) -> Vec<Vec<f64>> {
     group.speeds(machine).rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
-/// Returns the trade-offs at the bandwidths of the paper and of the base's surface, if at least two machines reach them.
+/// At the bandwidths of the paper and of the base's surface that at least two machines reach.
 fn trades(group: Group) -> Vec<LevelTrades> {
     let (comparison, blocks) = (group.comparison, group.values(0));
     let surfaces: Vec<Vec<Vec<f64>>> = (0..comparison.machines.len()).map(|machine| surface(group, machine)).collect();
@@ -101,7 +98,7 @@ fn trades(group: Group) -> Vec<LevelTrades> {
     levels.into_iter().map(held).filter(is_shared).collect()
 }
 
-/// Returns lines of points that differ in one axis only, as (axis value, ln speed), ascending.
+/// Points that differ in one axis only, as (axis value, ln speed), ascending.
 fn lines(group: Group, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
     let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     for &index in &group.points {
@@ -189,7 +186,7 @@ fn range(group: Group, machine: usize, name: &str) -> Option<Json> {
     }))
 }
 
-/// Returns a sentence about the locality that each machine gains more from; `None` if the group is not a surface.
+/// Which locality each machine gains more from; `None` without a surface.
 fn sentence(shape: &Shape) -> Option<String> {
     let gain = |machine: &str, axis: &str| -> Option<f64> {
         shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)

@@ -9,13 +9,12 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct Summary {
-    /// The first sentences.
     pub headline: Vec<String>,
     banners: Vec<Banner>,
-    /// Warnings that the first screen shows behind a line.
+    /// Behind a line of the first screen.
     #[serde(skip)]
     pub remarks: Vec<String>,
-    /// All warnings for the terminal.
+    /// All warnings, for the terminal.
     #[serde(skip)]
     pub lines: Vec<String>,
 }
@@ -29,7 +28,7 @@ impl Summary {
     }
 }
 
-/// Returns a banner for disturbed machines, and one for all other warnings about the conditions.
+/// One for disturbed machines, and one for all other warnings.
 fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
     let (disturbed, others): (Vec<&Warning>, Vec<&Warning>) =
         warnings.iter().partition(|warning| warning.kind == DISTURBED);
@@ -45,7 +44,7 @@ fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
     disturbed.into_iter().chain(banner(line, &others, false)).collect()
 }
 
-/// Returns `NOT MEASURED HERE, remarks on old`. Remarks on a machine have its name as their kind.
+/// `NOT MEASURED HERE, remarks on old`: remarks on a machine have its name as their kind
 fn list_kinds(comparison: &Comparison, warnings: &[&Warning]) -> String {
     let is_name = |kind: &&str| comparison.machines.iter().any(|machine| machine.name == *kind);
     let (mut names, mut kinds): (Vec<&str>, Vec<&str>) =
@@ -80,8 +79,7 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
     remarks
 }
 
-/// Returns a warning if results of one host were measured one after the other, because the variation between launches does not
-/// include changes in between.
+/// Results of one host in sequence: the variation between launches does not include changes in between.
 fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     let is_measured = |machine: &&Machine| {
         machine.origin == Origin::Measured && machine.transfer.is_none() && machine.host().is_some()

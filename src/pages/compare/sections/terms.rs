@@ -19,20 +19,17 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Smallest fraction of a ratio that a sentence names.
 const MIN_SHARE: f64 = 0.05;
 
-/// The explanation of every machine relative to the base, if the model covers any of their points.
 #[derive(Serialize)]
 pub struct Terms {
     pub explained: Vec<Explanation>,
-    /// Table of all points with their terms; `None` without points.
     #[serde(skip)]
     pub table: Option<String>,
 }
 
 impl Terms {
-    /// Explains the ratios, and draws the maps into a folder if there is one.
+    /// Draws the maps into a folder if there is one.
     pub fn new(comparison: &Comparison, folder: Option<&Path>) -> Result<Self> {
         let mut explained: Vec<Explanation> = Vec::new();
         for machine in 1..comparison.machines.len() {
@@ -63,7 +60,6 @@ impl Terms {
     }
 }
 
-/// The explanation of a machine relative to the base.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     pub title: String,
@@ -74,24 +70,21 @@ pub struct Explanation {
     pub pair: Option<TermPair>,
 }
 
-/// A surface, with the leading term of each point.
 #[derive(Debug, Serialize)]
 pub struct GroupExplanation {
     pub label: String,
     pub pictures: Vec<Picture>,
-    /// Names of the columns of factors.
     pub terms: Vec<String>,
     pub rows: Vec<RegionRow>,
 }
 
-/// Means over the points of a region.
 #[derive(Debug, Serialize)]
 pub struct RegionRow {
     pub region: String,
     pub points: usize,
     pub measured: String,
     pub predicted: String,
-    /// Factors of the speed, by term; the last one is the part that is not explained.
+    /// Of the speed, by term; the last one is what is not explained.
     pub factors: Vec<String>,
 }
 
@@ -131,7 +124,7 @@ fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     sentences
 }
 
-/// Returns a sentence about how well the cards predict the ratio.
+/// How well the cards predict the ratio.
 fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
     let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained_log_ratio().abs()).collect();
@@ -149,7 +142,7 @@ fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     )
 }
 
-/// Returns a sentence with the number of points that each term leads.
+/// How many points each term leads.
 fn leaders(pair: &TermPair) -> String {
     let mut counts = vec![0; pair.terms.len() + 1];
     let leading: Vec<LeadingTerm> = pair.cells.iter().filter_map(TermCell::leading).collect();
@@ -169,8 +162,7 @@ fn leaders(pair: &TermPair) -> String {
     format!("The largest contribution to the ratio, over {points}: {}{similar}.", each.join(", "))
 }
 
-/// Returns a sentence about the slowest and the fastest point relative to the base, and their causes. Prefers points with a
-/// decided ratio.
+/// The slowest and the fastest point relative to the base, and why. Prefers decided ratios.
 fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     let decided = |cell: &&TermCell| {
         comparison.ratio(pair.machine, cell.point).is_some_and(|tested| comparison.decision.differs(tested))
@@ -183,7 +175,7 @@ fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     slowest.into_iter().chain(fastest).filter_map(|cell| verdict(comparison, pair, cell)).collect()
 }
 
-/// Returns `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
+/// `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
 fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<String> {
     let leading = cell.leading()?;
     let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
@@ -225,13 +217,13 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
     Some(format!("{other} is {} times {how} than {base}{point}, {why}.", format_ratio(cell.measured.abs().exp())))
 }
 
-/// Returns ` at L = 64`; empty if there is only one point.
+/// ` at L = 64`; empty if there is only one point
 fn place(comparison: &Comparison, cell: &TermCell) -> String {
     let name = &comparison.names[cell.point];
     if name.is_empty() { String::new() } else { format!(" at {name}") }
 }
 
-/// Returns the names of the relevant terms of a group, and a row for each region.
+/// Names of the relevant terms, and a row for each region.
 fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
     let regions = regions(comparison, cells);
     let least = 1.005f64.ln();
@@ -253,12 +245,11 @@ fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -
     (names.collect(), regions.iter().map(row).collect())
 }
 
-/// Returns the mean of a part of the ratios' logarithms.
 fn mean(cells: &[&TermCell], part: impl Fn(&TermCell) -> f64) -> f64 {
     cells.iter().map(|cell| part(cell)).sum::<f64>() / cells.len() as f64
 }
 
-/// Returns all points, then their halves by L and by alpha.
+/// All points, then their halves by L and by alpha.
 fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
     let mut regions = vec![("all points".to_owned(), cells.to_vec())];
     let value_of = |cell: &TermCell, column: &str| comparison.point(cell.point).number(column);
@@ -289,7 +280,7 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
     regions
 }
 
-/// Draws the maps of a group over two axes; empty for other groups. File names begin with `name`.
+/// Over two axes; empty for other groups. File names begin with `name`.
 fn maps(group: Group, pair: &TermPair, cells: &[&TermCell], name: &str) -> Vec<Drawing> {
     if !group.is_map() {
         return Vec::new();
@@ -334,8 +325,7 @@ fn maps(group: Group, pair: &TermPair, cells: &[&TermCell], name: &str) -> Vec<D
     vec![leading, Drawing { figure, file: format!("{name}-left"), title, caption }]
 }
 
-/// Returns the table of all points whose terms are known on both sides: seconds, and each term's part of the logarithm of the
-/// ratio of times.
+/// Seconds, and each term's part of the logarithm of the ratio of times, where the terms of both sides are known.
 fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     let columns = comparison.points.columns();
     let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
