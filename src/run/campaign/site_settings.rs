@@ -39,22 +39,21 @@ pub struct SiteSettings {
 }
 
 impl SiteSettings {
-    /// Returns the worker for a launcher of MPI, and its key.
+    /// The worker for a launcher of MPI, and its key.
     pub fn worker(&self, launcher: &LauncherEntry) -> Option<(&Path, String)> {
         let key = [launcher.id, ANY_LAUNCHER].into_iter().find(|key| self.workers.contains_key(*key))?;
         let worker = self.workers.get(key).filter(|_| launcher.transport == TransportKind::Mpi)?;
         Some((worker, format!("workers.{key}")))
     }
 
-    /// Returns the environment variables that the user does not set.
+    /// The environment variables that the user does not set.
     pub fn variables(&self) -> Vec<(String, String)> {
         self.environment.clone().into_iter().filter(|(name, _)| env::var_os(name).is_none()).collect()
     }
 }
 
 impl Campaign {
-    /// Writes `site.toml` into the result: the settings of the site file that this run uses, with their origins. `is_used` judges
-    /// all settings but the machine's name and the workers, by the table and the key in it.
+    /// Writes `site.toml` into the result: the settings that this run uses. `is_used` judges all but the machine's name and workers.
     pub fn write_site_record(&self, folder: &Folder, is_used: &dyn Fn(&str, &str) -> bool) -> Result<()> {
         let worker = self.site.worker(self.sweep.launch.launcher).filter(|(worker, _)| *worker == self.worker);
         let worker_key = worker.map(|(_, key)| key);

@@ -5,8 +5,7 @@ use super::faults::{self, FailedPoint};
 use super::groups::Pending;
 use super::plan::Plan;
 use super::protocol::Protocol;
-use super::watch::Watch;
-use super::watcher::Watcher;
+use super::watch::{Watch, Watcher};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Status};
@@ -50,13 +49,13 @@ impl Attempt {
         }
     }
 
-    /// Returns an error, which ends the launch, if a sample exceeds the budget by far.
+    /// An error, which ends the launch, if a sample exceeds the budget by far.
     pub fn check_time(&mut self) -> Result<()> {
         self.is_overdue = self.limit.zip(self.greeted_at).is_some_and(|(limit, start)| start.elapsed() > limit);
         if self.is_overdue { Err(Error::internal("the budget is spent")) } else { Ok(()) }
     }
 
-    /// Records one event that passed the protocol's check. `pending` is the point whose run it belongs to.
+    /// Records one checked event. `pending` is the point whose run it belongs to.
     pub fn record(
         &mut self,
         plan: &Plan,
@@ -125,8 +124,7 @@ impl Attempt {
         self.journal.append(&event)
     }
 
-    /// Ends a launch that the driver stopped. If its lines are inconsistent, none of its samples counts, and other rank counts
-    /// continue. All samples count if only the budget was spent.
+    /// Ends a launch that the driver stopped. None of its samples counts if its lines are inconsistent, all if only the budget was spent.
     pub fn abandon(mut self, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
         if self.is_overdue {
             // These two lines together say that a sample is missing although the budget was spent.

@@ -12,7 +12,6 @@ use std::path::Path;
 /// Arguments that belong together. The group is left out if one of its placeholders has no value.
 type Group = Vec<String>;
 
-/// A launcher of MPI, and its command line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
@@ -36,19 +35,16 @@ pub struct Template {
     place: PlaceWords,
 }
 
-/// The value of `{binding}` is the first group whose placeholders all have values. Without such a group it has no value.
+/// `{binding}` is the first group for this [`Fit`] whose placeholders all have values.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Binding {
-    /// Each rank has a core.
     cores: Vec<Group>,
-    /// Each rank has a hardware thread.
     hardware_threads: Vec<Group>,
-    /// Ranks share hardware threads.
     shared: Vec<Group>,
 }
 
-/// The value of `{place}` in the launcher's words. The launcher does not support a place without a word.
+/// `{place}` in the launcher's words. The launcher does not support a place without a word.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PlaceWords {
@@ -57,8 +53,7 @@ struct PlaceWords {
     smt: Option<String>,
 }
 
-/// The placeholders of a command. `{nodes}` is the sweep's number of nodes; `{needed_nodes}` also covers the number that follows
-/// from the ranks per node.
+/// `{nodes}` is the sweep's number of nodes; `{needed_nodes}` also covers the number that follows from the ranks per node.
 const PLACEHOLDERS: &[&str] = &[
     "program",
     "ranks",
@@ -72,21 +67,15 @@ const PLACEHOLDERS: &[&str] = &[
     "arguments",
 ];
 
-/// Returns the registry entry for the launcher with this template.
+/// The registry entry for the launcher with this template.
 pub fn entry(id: &'static str, text: &str) -> Result<LauncherEntry> {
     let page = TomlSource { path: Path::new(id), text, examples: "src/run/launch/templates/" };
     let template: Template = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
     let template = Template { id, ..template };
     check(page.path, template.groups().flatten().map(String::as_str), PLACEHOLDERS)?;
-    Ok(LauncherEntry {
-        id,
-        summary: template.summary.clone(),
-        transport: TransportKind::Mpi,
-        remote: template.remote,
-        allocation: template.allocation.clone(),
-        takes_command: false,
-        make: Box::new(move |_| Ok(Box::new(template.clone()))),
-    })
+    let (remote, allocation, summary) = (template.remote, template.allocation.clone(), template.summary.clone());
+    let make = move |_: &[String]| Ok(Box::new(template.clone()) as Box<dyn Launcher>);
+    Ok(LauncherEntry { remote, allocation, ..LauncherEntry::new(id, summary, TransportKind::Mpi, make) })
 }
 
 impl Template {
@@ -104,7 +93,6 @@ impl Template {
         }
     }
 
-    /// Returns the values of a placeholder.
     fn values_of(&self, name: &str, job: &LaunchJob) -> Option<Vec<String>> {
         let single = |text: &str| vec![text.to_owned()];
         let number = |number: usize| vec![number.to_string()];

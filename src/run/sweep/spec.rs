@@ -76,7 +76,6 @@ pub struct File {
 }
 
 impl File {
-    /// Returns true if a table of parameters contains this one.
     pub fn has_parameter(&self, parameter: &str) -> bool {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.entries.keys()).any(|name| name.get_ref() == parameter)
@@ -358,7 +357,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Returns this machine: the processors that this process may use, and the memory within the limit of its control group.
+    /// This machine: the processors that this process may use, and the memory within the limit of its control group.
     pub fn detect() -> Self {
         let hardware = Hardware::this_machine();
         let numa_cores = hardware.cores_by_numa_node();
@@ -376,7 +375,7 @@ impl Machine {
         }
     }
 
-    /// Returns a machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
+    /// A machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
     pub fn with_cores(cores: usize, memory: u64) -> Self {
         Self {
             cores,
