@@ -12,10 +12,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The page with examples.
 pub const EXAMPLES: &str = "docs/clusters.md";
 
-/// The keys of a site file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SiteFile {
@@ -35,7 +33,6 @@ pub struct SiteFile {
     pub limits: LimitRule,
 }
 
-/// The rule for the account of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccountRule {
@@ -45,7 +42,6 @@ pub struct AccountRule {
     pub required: Option<bool>,
 }
 
-/// Limits on the jobs of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitRule {
@@ -56,9 +52,7 @@ pub struct LimitRule {
 }
 
 /// Parses and checks a site file. Relative paths become absolute: they start in the file's folder, or with `~/` in the user's home.
-///
-/// # Errors
-/// If the text is not a site file. The error has the place.
+/// An error has the place.
 pub fn parse(text: &str, path: &Path) -> Result<toml::Table> {
     let page = TomlSource { path, text, examples: EXAMPLES };
     let file: SiteFile = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
@@ -94,7 +88,7 @@ fn check_limits(limits: &LimitRule, page: &TomlSource, span_of: &dyn Fn(&str) ->
     Ok(())
 }
 
-/// Makes the paths of workers and templates absolute.
+/// Those of workers and templates.
 fn make_absolute(table: &mut toml::Table, file: &Path) {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let absolute = |value: &mut toml::Value| {
@@ -138,7 +132,7 @@ pub fn merge(table: &mut toml::Table, other: toml::Table) {
     }
 }
 
-/// Returns the keys of a valid TOML text with their tables, and the places of their values, in the order of the text.
+/// The keys of a valid TOML text with their tables, and the places of their values, in the order of the text.
 pub fn find_leaves(text: &str) -> Vec<(String, Range<usize>)> {
     let mut leaves = Vec::new();
     if let Ok(table) = DeTable::parse(text) {

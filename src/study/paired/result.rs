@@ -56,7 +56,7 @@ impl PairedResult {
         Ok(result)
     }
 
-    /// Returns the runs that the folder has. They are compared by `column`, or by the mean of their points.
+    /// The runs that the folder has. They are compared by `column`, or by the mean of their points.
     pub fn read_pairs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
         let values = [Side::A, Side::B].map(|side| {
@@ -72,7 +72,7 @@ impl PairedResult {
         Ok(Measured::new(pairs_of(&samples).unwrap_or_default(), values))
     }
 
-    /// Writes a run to its journal: all runs of two commands are a launch, and each run of a sweep is another.
+    /// All runs of two commands are a launch, and each run of a sweep is another.
     pub fn keep(&mut self, turn: Turn, run: &SideRun) -> Result<()> {
         let mut journal = match self.journal.take() {
             Some(journal) => journal,
@@ -121,7 +121,7 @@ impl PairedResult {
     }
 }
 
-/// Returns the sample with its side as a parameter, and the number of its pair as its block.
+/// With the side as a parameter, and the number of the pair as block.
 fn of_pair(sample: &Sample, Turn { side, pair, repetition }: Turn) -> Sample {
     let point = point_of(side, &sample.point);
     Sample { key: key_of(side, &sample.key), point, block: pair, repetition, ..sample.clone() }

@@ -1,5 +1,4 @@
-//! Validates the models against the papers. Recomputes every published model value, fits every model that published
-//! measurements allow, and reports every disagreement, with its reason if known.
+//! Validates the models against the papers: recomputes every published value, fits every model that published measurements allow.
 
 mod checks;
 mod fits;
@@ -21,7 +20,6 @@ use std::fmt::Write;
 /// Rate of one processor of Red Storm in GUPS (hypercube paper, Table 2).
 pub const SINGLE: f64 = 0.0180;
 
-/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -33,7 +31,6 @@ pub enum Verdict {
     NotExplained,
 }
 
-/// The side at fault for a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -63,7 +60,7 @@ pub enum Kind {
     Simulated,
 }
 
-/// The kinds in few words, and in words for several values.
+/// In few words, and in words for several values.
 const KINDS: [(Kind, &str, &str); 7] = [
     (Kind::Identity, "identity", "identities of printed numbers"),
     (Kind::Model, "model", "model values, recomputed by the papers' formulas from their printed inputs"),
@@ -83,18 +80,17 @@ impl Kind {
         KINDS[self as usize].1
     }
 
-    /// Returns whether a difference is the model's fault by default: the paper measured the value.
+    /// Whether a difference is the model's fault by default: the paper measured the value.
     pub fn is_measured(self) -> bool {
         !matches!(self, Kind::Identity | Kind::Model)
     }
 
-    /// Returns whether the values test something new, so that their distance from the printed ones is counted.
+    /// Whether the values test something new, so that their distance from the printed ones is counted.
     pub fn is_test(self) -> bool {
         matches!(self, Kind::Predicted | Kind::Simulated)
     }
 }
 
-/// A published value and the program's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// Paper and place in it.
@@ -122,13 +118,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// Returns the relative difference of the recomputed value in per cent, rounded to the printed tenth.
+    /// The relative difference of the recomputed value in per cent, rounded to the printed tenth.
     pub fn difference(&self) -> f64 {
         // Adding 0 turns -0 into 0.
         (1000.0 * (self.recomputed / self.published - 1.0)).round() / 10.0 + 0.0
     }
 
-    /// Returns words such as `DIFFERS (the model's fault)`.
+    /// `DIFFERS (the model's fault)`.
     pub fn verdict_words(&self) -> &'static str {
         match (self.verdict, self.at_fault) {
             (Verdict::Agrees, _) if self.is_simulated => "reproduced",
@@ -140,13 +136,12 @@ impl Check {
         }
     }
 
-    /// Returns the kind, and whether the check counts, in words.
+    /// The kind, and whether the check counts.
     pub fn kind_words(&self) -> String {
         let note = if self.counts { "" } else { ", counted above" };
         format!("{}{note}", self.kind.word())
     }
 
-    /// Returns description, published and recomputed value, difference and verdict as text.
     fn cells(&self) -> [String; 5] {
         let verdict = self.verdict_words();
         [
@@ -159,7 +154,6 @@ impl Check {
     }
 }
 
-/// A fit to published measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct PublishedFit {
     pub source: String,
@@ -167,7 +161,7 @@ pub struct PublishedFit {
     /// The fitted numbers with their intervals and the paper's values, or why the fit was refused.
     pub lines: Vec<String>,
     pub smape: Option<f64>,
-    /// The fit; `None` if it was refused.
+    /// `None` if it was refused.
     #[serde(skip)]
     pub fit: Option<Fit>,
 }
@@ -182,14 +176,12 @@ pub struct NotSimulated {
 }
 
 impl NotSimulated {
-    /// Returns the number of values and their sweeps in a sentence.
     fn words(&self) -> String {
         let sweeps = self.sweeps.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         format!("{} more measured values are not simulated: run `make papers` ({sweeps})", self.values)
     }
 }
 
-/// The result of a validation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
     pub checks: Vec<Check>,
@@ -201,7 +193,7 @@ pub struct Validation {
     pub papers: Vec<papers::Row>,
 }
 
-/// The number of values of a kind, by outcome.
+/// By outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub kind: Kind,
@@ -220,13 +212,12 @@ pub struct Count {
 }
 
 impl Count {
-    /// Counts the checks by kind, each printed value once. Kinds without values are left out.
+    /// Each printed value counts once. Kinds without values are left out.
     pub fn count_kinds<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
         let counts = KINDS.iter().map(|(kind, ..)| Self::new(*kind, checks.clone()));
         counts.filter(|count| count.values > 0).collect()
     }
 
-    /// Counts the checks of a kind, each printed value once.
     pub fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
         let own: Vec<&Check> = checks.filter(|check| check.kind == kind && check.counts).collect();
         let within = |percent: f64| own.iter().filter(|check| check.difference().abs() <= percent).count();
@@ -245,8 +236,7 @@ impl Count {
         }
     }
 
-    /// Returns `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`. Values that test
-    /// something new follow as `56 within 5 % and 70 within 10 %`.
+    /// `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained; 56 within 5 %, ...`.
     fn words(&self) -> String {
         let Count { values_of, values, agree, within_5, within_10, differ, model_at_fault, unexplained, .. } = self;
         let paper = differ - model_at_fault;
@@ -259,7 +249,7 @@ impl Count {
     }
 }
 
-/// Recomputes all published values and makes all fits. Adds the values of simulations if there are any.
+/// Recomputes all published values, also by simulations if there are any, and makes all fits.
 pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     let fits = fits::fit_published()?;
     let (checks, missing) = checks::evaluate(&fits, simulations)?;
@@ -268,7 +258,7 @@ pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     Ok(Validation { papers: papers::rows(&checks)?, checks, not_simulated, fits })
 }
 
-/// Predicts with the numbers of a published machine.
+/// With the numbers of a published machine.
 pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
     let model = models::find(id)?;
     let numbers = Numbers::new(model, &Card::find(card)?, &[])?;
@@ -281,13 +271,13 @@ impl Validation {
         Count::count_kinds(self.checks.iter())
     }
 
-    /// Returns a sentence about each of some kinds, and one about values that are not simulated.
+    /// A sentence about each of some kinds, and one about values that are not simulated.
     pub fn summary(&self, is_shown: impl Fn(&Count) -> bool) -> Vec<String> {
         let counts = self.counts().into_iter().filter(is_shown).map(|count| count.words());
         counts.chain(self.not_simulated.as_ref().map(NotSimulated::words)).collect()
     }
 
-    /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
+    /// The text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
     pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::from("Published values compared with the papers' equations and with models\n");
         let counts: String = self.summary(|_| true).iter().map(|sentence| format!("{sentence}\n")).collect();
@@ -323,7 +313,6 @@ impl Validation {
     }
 }
 
-/// Returns four significant digits.
 pub fn digits(value: f64) -> String {
     number(value, NumberStyle::Fixed(4))
 }

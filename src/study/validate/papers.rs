@@ -36,7 +36,7 @@ impl Item {
     }
 }
 
-/// Returns every table and figure of the five papers, and their other quoted numbers.
+/// Every table and figure of the five papers, and their other quoted numbers.
 pub fn items() -> Result<Vec<Item>> {
     #[derive(Deserialize)]
     struct File {
@@ -46,7 +46,7 @@ pub fn items() -> Result<Vec<Item>> {
     file.map(|file| file.item).map_err(|e| Error::internal(format!("models/papers.toml: {e}")))
 }
 
-/// An item with the outcomes of its values by kind.
+/// With the outcomes of its values by kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     #[serde(flatten)]
@@ -54,7 +54,7 @@ pub struct Row {
     pub values: Vec<Count>,
 }
 
-/// Returns the table, paper by paper.
+/// Paper by paper.
 pub fn rows(checks: &[Check]) -> Result<Vec<Row>> {
     let row = |item: Item| Row { values: Count::count_kinds(checks.iter().filter(|check| item.has(check))), item };
     Ok(items()?.into_iter().map(row).collect())
