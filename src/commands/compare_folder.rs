@@ -9,10 +9,8 @@ use apexmap_results::disk::Folder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Name of the record.
 const RECORD_FILE: &str = "comparison.json";
 
-/// The record of a folder's comparison.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Record {
     /// The results in order: absolute paths, with a condition in brackets, or names of published machines.
@@ -29,8 +27,7 @@ pub fn record_entry(machine: &Machine) -> String {
     }
 }
 
-/// Prepares a folder for the comparison of these results, as [`record_entry`] names them. The same comparison may overwrite its own
-/// folder.
+/// For the comparison of results that [`record_entry`] names. The same comparison may overwrite its own folder.
 pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     let record = Record { compares };
     if let Some(contents) = other_contents(path, &record)? {
@@ -50,7 +47,7 @@ pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> 
     new_file::replace_contents(&path.join(RECORD_FILE), text + "\n")
 }
 
-/// Describes other contents of a folder; returns `None` if the folder is free or holds this comparison.
+/// `None` if the folder is free or holds this comparison.
 fn other_contents(path: &Path, wanted: &Record) -> Result<Option<String>> {
     let has = |name: &str| path.join(name).exists();
     let file = path.join(RECORD_FILE);

@@ -15,7 +15,7 @@ use apexmap_run::drive::plan::{Plan, Progress as PlanProgress};
 use apexmap_study::nodes;
 use std::path::Path;
 
-/// Returns the progress display of a run on this terminal. A map also shows the samples that the result in this folder has.
+/// The progress of a run on this terminal. A map also shows the samples that the result in this folder has.
 pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan, folder))
 }
@@ -32,7 +32,7 @@ pub enum Shown {
     Nothing,
 }
 
-/// Ends a run without missing points. Keeps a report that the result already has, unless fits are to be added to it.
+/// Keeps a report that the result already has, unless fits are to be added to it.
 pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, shown: Shown) -> Result<()> {
     let points = plural(campaign.plan.entries.len(), "point");
     let samples = Samples::from(measured.table);
@@ -54,7 +54,7 @@ pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, 
     finish(campaign, (&samples, &measured.progress), conduct, shown)
 }
 
-/// Writes the report of an interrupted run, if it has samples. A report that cannot be written is only a note.
+/// A report that cannot be written is only a note.
 pub fn draw_interrupted(campaign: &Campaign) {
     let folder = Folder { path: campaign.folder.clone() };
     let samples = folder.table().map(Samples::from);

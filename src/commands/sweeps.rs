@@ -29,7 +29,6 @@ pub struct Arguments {
     all: bool,
 }
 
-/// The sweeps to begin with.
 const FIRST: [&str; 12] = [
     "quickstart",
     "memory-sizes",
@@ -92,7 +91,7 @@ fn list_all() -> String {
     format!("{}\nExperiments of the papers\n\n{}{ADVICE}", list(others), list(of_papers))
 }
 
-/// Writes all sweeps, or none if a file would be overwritten.
+/// None if a file would be overwritten.
 fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
     let file = |sweep: &ReadySweep| folder.join(sweep.name).with_extension("toml");
     for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {
