@@ -1,27 +1,23 @@
 //! `apexmap compare`: compares results and published machines.
 
-use super::compare_folder;
 use super::opened::Opened;
 use super::own_model::OwnModels;
 use super::plot::style;
-use super::pretty;
+use super::{compare_folder, pretty};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::plural;
 use apexmap_draw::figure::Style;
-use apexmap_pages::compare::devices;
 use apexmap_pages::compare::limit::Conditions;
 use apexmap_pages::compare::machine::{Machine, content_hash, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
-use apexmap_pages::compare::published_machines;
 use apexmap_pages::compare::ratio::Decision;
 use apexmap_pages::compare::regression::{self, Outcome, RegressionCheck};
-use apexmap_pages::compare::sections;
 use apexmap_pages::compare::sections::check;
 use apexmap_pages::compare::sections::provenance::environment_differences;
-use apexmap_pages::compare::{Comparison, compare};
+use apexmap_pages::compare::{Comparison, compare, devices, published_machines, sections};
 use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;

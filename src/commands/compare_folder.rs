@@ -1,9 +1,8 @@
 //! The folder of a comparison. It records which results it compares, so that no other comparison overwrites it.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
-use apexmap_base::regular_file;
 use apexmap_base::terminal::note;
+use apexmap_base::{new_file, regular_file};
 use apexmap_pages::compare::machine::{Machine, Origin};
 use apexmap_results::disk::Folder;
 use serde::{Deserialize, Serialize};

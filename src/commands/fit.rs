@@ -1,12 +1,10 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
-use super::fit_formula::residuals;
-use super::fit_formula::{self, FormulaOptions};
+use super::fit_formula::{self, FormulaOptions, residuals};
 use super::opened::Opened;
-use super::own_model;
 use super::predict::{format_interval, number};
 use super::selection::Selection;
-use super::{Format, pretty};
+use super::{Format, own_model, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};

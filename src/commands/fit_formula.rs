@@ -1,8 +1,7 @@
 //! `apexmap fit --formula` and `apexmap fit --model FILE.toml`: models that users write. The table of residuals of a fit.
 
-use super::own_model;
 use super::predict::{format_interval, number};
-use super::{Format, pretty};
+use super::{Format, own_model, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, print, print_data};

@@ -1,7 +1,6 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
-use super::own_model;
-use super::{Format, pretty, toml};
+use super::{Format, own_model, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::reservation;

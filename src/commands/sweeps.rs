@@ -1,10 +1,9 @@
 //! `apexmap sweeps`: lists, prints and writes the ready sweeps.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
-use apexmap_base::regular_file;
 use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::{new_file, regular_file};
 use apexmap_run::sweep::ready::{self, ReadySweep};
 use std::path::{Path, PathBuf};
 

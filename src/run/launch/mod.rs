@@ -22,10 +22,9 @@ use apexmap_base::programs::{find_program, is_program};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
 use serde::{Serialize, Serializer};
-use std::env;
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::{env, fmt};
 
 /// A launcher's line in the registry.
 pub struct LauncherEntry {

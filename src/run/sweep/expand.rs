@@ -1,12 +1,11 @@
 //! Expands the tables of a sweep into its points.
 
-use super::command;
 use super::conditions::{Filter, KnownNames};
 use super::launch_spec::LaunchSpec;
 use super::memory::{Amount, Sizes, default_amount};
-use super::nodes;
 use super::spec::{Axis, Entries, File, Machine, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
+use super::{command, nodes};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;

@@ -3,12 +3,10 @@
 use super::spec::{Machine, Scalar};
 use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_measure::comm::TransportKind;
-use apexmap_measure::comm::arena;
+use apexmap_measure::comm::{TransportKind, arena};
 use apexmap_measure::kernels::keys::{PAGES, Pages};
 use apexmap_measure::kernels::{self, Domain, Parameter};
-use apexmap_measure::observer;
-use apexmap_measure::seen_cache;
+use apexmap_measure::{observer, seen_cache};
 
 /// A process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an estimate.
 fn process_bytes(transport: TransportKind) -> u64 {

@@ -3,12 +3,11 @@
 use super::sides::{Measured, SideRun, Sides};
 use super::{SIDE, Side, Turn, log_speed, pairs_of};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::{Point, Value as PointValue};
-use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_base::shell::command_line;
+use apexmap_base::{new_file, regular_file};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::lock::Lock;

@@ -3,9 +3,8 @@
 //! The syntax is `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`. A model takes its `card` and its variables. `NAME =
 //! FORMULA` is arithmetic alone.
 
-use super::Call;
 use super::names::Names;
-use super::table_functions;
+use super::{Call, table_functions};
 use crate::validate::predict;
 use crate::validate::simulations::marginal_rate;
 use apexmap_base::error::{Error, Result};

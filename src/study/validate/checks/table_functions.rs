@@ -5,8 +5,7 @@ use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::numerics::statistics;
 use apexmap_results::samples::estimate::Mean;
-use apexmap_theory::models;
-use apexmap_theory::paper_tables;
+use apexmap_theory::{models, paper_tables};
 
 /// Intercept and slope of the least-squares line through points of x, y and the standard deviation of y.
 pub(super) fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
