@@ -14,14 +14,11 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub struct Cluster {
     pub site: Site,
-    /// The requests of the flags to the batch system.
     pub flags: SubmitTable,
-    /// Whether the flags request jobs.
     pub submits: bool,
 }
 
 impl Cluster {
-    /// Reads the site file.
     pub fn load() -> Result<Self> {
         Ok(Self { site: Site::load()?, ..Self::default() })
     }

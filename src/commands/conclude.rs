@@ -20,7 +20,6 @@ pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan, folder))
 }
 
-/// The last words of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The numbers, then the place of the report that is written, with fits of models if they are wanted.

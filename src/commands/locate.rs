@@ -112,7 +112,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Each from its own function on.
 fn demonstrate(codes: Option<&Path>) -> Result<()> {
     let folder = TemporaryFolder::create("locate")?;
     let program = demo::build(&folder.path)?;

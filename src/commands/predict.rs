@@ -58,7 +58,6 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Kinds of figures of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PlotKind {
     Surface,

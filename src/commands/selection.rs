@@ -69,7 +69,6 @@ impl Selection {
     }
 }
 
-/// The comma-separated columns of a flag.
 pub fn names<'a>(flag: &str, list: &'a str, samples: &'a Samples) -> Result<Vec<&'a str>> {
     let mut columns = Vec::new();
     for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {

@@ -53,7 +53,6 @@ pub struct NodeRow {
     pub worst: Option<(f64, String)>,
     pub samples: usize,
     pub failed_samples: usize,
-    /// Whether its samples are disturbed.
     pub disturbed: bool,
 }
 
@@ -61,7 +60,6 @@ pub struct NodeRow {
 pub struct NodePoint {
     pub point: String,
     pub node_type: String,
-    /// The compared column.
     pub column: &'static str,
     #[serde(skip)]
     pub unit: Unit,
@@ -76,7 +74,6 @@ pub struct NodePoint {
 pub struct NodeValue {
     pub node: String,
     pub median: f64,
-    /// 95 % interval of the median.
     pub interval: Option<(f64, f64)>,
     /// Difference of its speed from the median of the nodes: -0.1 is 10 % slower.
     pub difference: f64,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The smallest size of each resource among the nodes of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSize {
     pub cores_of_socket: usize,
@@ -12,7 +11,6 @@ pub struct NodeSize {
     pub memory: u64,
 }
 
-/// The limits of one job in a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// `None` without a limit, or if the system reports none.

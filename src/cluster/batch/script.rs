@@ -8,10 +8,8 @@ use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobScript<'a> {
-    /// The job's unique name for the batch system.
     pub name: &'a str,
     pub nodes: usize,
-    /// The chosen node, if the job runs on a certain one.
     pub node: Option<&'a str>,
     /// The largest number of ranks per node among the job's launches, if known.
     pub ranks_per_node: Option<usize>,
@@ -22,7 +20,6 @@ pub struct JobScript<'a> {
     pub folder: &'a Path,
     /// The file that the job removes when it starts, relative to `folder`.
     pub queued: &'a str,
-    /// The command that the job runs.
     pub command: &'a [String],
 }
 
@@ -70,7 +67,6 @@ pub fn shell(modules: &[String]) -> (&'static [&'static str], &'static str) {
     (if modules.is_empty() { &[] } else { &["-l"] }, "/bin/bash")
 }
 
-/// The lines that load the modules of jobs and set their variables.
 pub fn environment_lines(options: &SubmitTable) -> String {
     let modules = options.modules.iter().map(|module| format!("module load {}\n", quote(module)));
     let variables = options.environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value)));

@@ -21,7 +21,6 @@ pub struct System {
     pub template: Template,
     /// The working folder of the commands, and of submitted jobs.
     pub folder: PathBuf,
-    /// Longest time of a command.
     pub timeout: Duration,
 }
 
@@ -42,9 +41,7 @@ struct Reply {
     errors: String,
 }
 
-/// Largest answer of a batch system in bytes.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
-/// Largest number of characters shown of a refusal.
 const MAX_REFUSAL_CHARACTERS: usize = 600;
 
 impl System {
@@ -52,7 +49,6 @@ impl System {
         Self { template, folder, timeout: Duration::from_secs(60) }
     }
 
-    /// Submits a script once.
     pub fn submit(&self, script: &Path) -> Result<Submission> {
         let argv = script::submit_command(&self.template, &script.to_string_lossy());
         let reply = self.run(&argv, self.template.by_input.then_some(script), true)?;

@@ -10,7 +10,6 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// The name that users write.
     pub name: String,
     /// The beginning of a line of the script that the batch system reads: `#SBATCH `.
     pub prefix: String,
@@ -19,7 +18,6 @@ pub struct Template {
     /// Further lines for exclusive nodes.
     #[serde(default)]
     pub exclusive: Vec<String>,
-    /// The format of times: "hh:mm:ss", "hh:mm" or "minutes".
     pub time: TimeFormat,
     /// Submits a script, `{script}`.
     pub submit: Vec<String>,

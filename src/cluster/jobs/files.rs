@@ -76,13 +76,11 @@ impl OpenJob {
     }
 }
 
-/// The inputs of a job besides the sweep.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartFile {
     pub part: Part,
     /// The machine that the sweep was read for.
     pub machine: Machine,
-    /// The time limit.
     pub seconds: f64,
     pub retry_failed: bool,
 }

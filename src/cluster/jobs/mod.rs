@@ -35,9 +35,7 @@ use std::path::Path;
 
 #[derive(Clone, Copy)]
 pub struct JobRequest {
-    /// By a flag.
     pub max_node_hours: Option<f64>,
-    /// Print the scripts of the jobs instead of submitting them.
     pub dry_run: bool,
     pub retry_failed: bool,
 }
@@ -116,7 +114,6 @@ fn time_limit(options: &SubmitTable, partition: Option<&Partition>, parts: &[Par
     }
 }
 
-/// The scripts and the commands that would submit them.
 fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
     let mut text = String::new();
     for (index, job) in jobs.iter().enumerate() {
@@ -139,7 +136,6 @@ fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
     print_data(&text)
 }
 
-/// The bytes that the largest launch of a part takes on a node.
 fn memory_on_node(plan: &Plan, part: &Part) -> f64 {
     let by_size = plan.by_size();
     let on_node = |size: &LaunchSize| {

@@ -121,7 +121,6 @@ struct Answers {
     launcher: Option<(String, String)>,
     /// The library that the worker reports; `None` if it does not start.
     library: Option<String>,
-    /// The last line of a worker that does not start.
     refusal: String,
 }
 

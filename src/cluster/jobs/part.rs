@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 pub struct Part {
     /// `nodes-4`, `all`, or the name of a node that runs its points alone.
     pub name: String,
-    /// The largest number of nodes of its launches.
     pub nodes: usize,
     /// The largest number of ranks per node, if known.
     pub ranks_per_node: Option<usize>,
@@ -20,17 +19,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// The node that runs all launches of the part.
     pub fn node(&self) -> Option<NodeName> {
         self.sizes.first().and_then(|size| size.node)
     }
 
-    /// Whether a launch of the part measures the point.
     pub fn contains(&self, point: &Point) -> bool {
         self.node().as_deref() == point.node() && self.sizes.contains(&point.launch_size())
     }
 
-    /// `4 nodes`, `node n07`.
     pub fn describe_nodes(&self) -> String {
         self.node().map_or_else(|| plural(self.nodes, "node"), |node| format!("node {node}"))
     }

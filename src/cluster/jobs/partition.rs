@@ -20,14 +20,12 @@ pub struct Partition {
     /// For messages: `partition batch`.
     name: String,
     limits: Limits,
-    /// The program that reported it.
     program: String,
 }
 
 pub struct Listing {
     pub options: SubmitTable,
     pub system: System,
-    /// For messages.
     pub name: String,
     /// With the requested features, the words that name this selection, and the program. `None` if the batch system reports no nodes.
     pub nodes: Option<(NodeTable, String, String)>,

@@ -17,11 +17,9 @@ pub const EXAMPLES: &str = "docs/clusters.md";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SiteFile {
-    /// The machine's name in results.
     pub machine: Option<String>,
     /// The worker for each launcher of MPI: `openmpi`, `mpich`, `srun` and so on, or `mpi` for all others.
     pub workers: BTreeMap<String, PathBuf>,
-    /// The rule for the account of jobs.
     pub account: AccountRule,
     /// Options of jobs that neither flags nor the sweep set, with the keys of `[launch.submit]`.
     pub submit: SubmitTable,
@@ -29,7 +27,6 @@ pub struct SiteFile {
     pub partitions: BTreeMap<String, SubmitTable>,
     /// Environment variables of launches, unless the user sets them.
     pub environment: BTreeMap<String, String>,
-    /// Limits on the jobs of a sweep.
     pub limits: LimitRule,
 }
 
@@ -45,9 +42,7 @@ pub struct AccountRule {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitRule {
-    /// Largest number of node hours that the jobs of a sweep may take.
     pub max_node_hours: Option<f64>,
-    /// Largest number of nodes of a job.
     pub max_nodes: Option<usize>,
 }
 

@@ -14,7 +14,6 @@ use apexmap_run::sweep::submit_table::SubmitTable;
 use file::{EXAMPLES, find_leaves, merge, parse};
 use std::path::PathBuf;
 
-/// The variable that names a site file.
 pub const VARIABLE: &str = "APEXMAP_CONFIG";
 const MACHINE_FILE: &str = "/etc/apexmap.toml";
 

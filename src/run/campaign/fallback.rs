@@ -9,7 +9,6 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
 use std::cell::Cell;
 
-/// Whether launches use the fallback, and whether they may.
 pub struct Fallback<'a> {
     folder: &'a Folder,
     library: &'a str,
@@ -27,12 +26,10 @@ impl<'a> Fallback<'a> {
         Ok(Self { folder, library: &context.library, is_allowed, is_used })
     }
 
-    /// The environment variable for launches.
     pub fn variable(&self) -> Option<(String, String)> {
         self.is_used.get().then(|| (VARIABLE.to_owned(), BY_MESSAGES.to_owned()))
     }
 
-    /// The note for the user at the start.
     pub fn note(&self) -> Option<String> {
         self.is_used
             .get()

@@ -45,7 +45,6 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     measured
 }
 
-/// Whether the result has all samples of the campaign.
 pub fn is_complete(campaign: &Campaign) -> Result<bool> {
     let folder = Folder { path: campaign.folder.clone() };
     let plan = Plan { continues_imprecise: campaign.replaced.budget_seconds.is_some(), ..campaign.plan.clone() };

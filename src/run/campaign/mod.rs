@@ -95,7 +95,6 @@ pub struct Replaced {
     pub launches: Option<u32>,
 }
 
-/// Options of a run besides the points to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conduct {
     pub retry_failed: bool,
@@ -150,7 +149,6 @@ impl Campaign {
         plan
     }
 
-    /// Writes the plan into the result folder before the sweep runs.
     pub fn write_plan(&self, folder: &Folder) -> Result<()> {
         folder.replace_text(&folder.sweep(), &self.sweep.text)?;
         let mut lines = String::new();

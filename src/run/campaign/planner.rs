@@ -44,7 +44,6 @@ impl<'a> Planner<'a> {
         Self { machine, ..self }
     }
 
-    /// Plans the sweep of the request.
     pub fn plan(&self) -> Result<Campaign> {
         let path = self.request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
         let machine = Machine { last_cache_seen: self.recorded_last_cache(path), ..self.machine.clone() };
@@ -52,7 +51,6 @@ impl<'a> Planner<'a> {
         self.plan_on(sweep, machine, simulation)
     }
 
-    /// Plans this sweep instead of the request's.
     pub fn plan_sweep(&self, sweep: Sweep) -> Result<Campaign> {
         self.plan_on(sweep, self.machine.clone(), None)
     }

@@ -19,7 +19,6 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 /// Longest line of the worker, in bytes.
 const LINE_LIMIT: usize = 1 << 20;
 
-/// A worker that runs points on request.
 pub struct RequestedRuns {
     process: Process,
     requests: PipeWriter,

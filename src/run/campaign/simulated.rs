@@ -48,7 +48,6 @@ fn node_size(card: &Card) -> Machine {
     }
 }
 
-/// The record of the machine for the manifest.
 pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     let simulation = plan.context.simulation.as_ref()?;
     let mut assumptions: Vec<String> = plan.by_size().keys().flat_map(|size| simulation.assumptions(*size)).collect();

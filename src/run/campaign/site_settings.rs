@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// The key of the worker for all launchers without their own.
 const ANY_LAUNCHER: &str = "mpi";
 
-/// A setting with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The key with its tables: `submit.partition`.
@@ -25,10 +24,8 @@ pub struct Setting {
     pub line: usize,
 }
 
-/// The settings that every campaign uses.
 #[derive(Clone, Debug, Default)]
 pub struct SiteSettings {
-    /// The machine's name in results.
     pub machine: Option<String>,
     /// The worker for each launcher of MPI, or `mpi` for all others.
     pub workers: BTreeMap<String, PathBuf>,

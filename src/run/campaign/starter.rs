@@ -154,7 +154,6 @@ impl Starter {
     }
 }
 
-/// Checks that this job has enough nodes for the largest launch.
 fn check_nodes(campaign: &Campaign) -> Result<()> {
     let machine = LocalMachine::detect();
     let context = &campaign.plan.context;

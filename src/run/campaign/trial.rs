@@ -27,7 +27,6 @@ pub struct TrialOutcome {
     pub launch: Launch,
     pub manifest: Manifest,
     pub samples: Samples,
-    /// Whether one-sided operations had to use messages.
     by_messages: bool,
 }
 
@@ -224,7 +223,6 @@ fn trial_points(ranks: usize) -> Vec<Point> {
     vec![message_point(PING_PONG, 8), message_point(STREAMING, 64 << 10)]
 }
 
-/// Describes the placement of the ranks, and the first numbers.
 pub fn describe(launch: &Launch, samples: &Samples) -> String {
     let mut text =
         format!("launcher   {}, {}\nranks      {}\n", launch.launcher, launch.library, describe_ranks(launch));

@@ -67,12 +67,10 @@ pub fn check_info(program: &Path, info: &WorkerInfo, transport: TransportKind) -
     Ok(())
 }
 
-/// Longest time for programs to describe themselves.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest description, in bytes. A program that is no worker may print without end.
 const MAX_INFO_BYTES: usize = 1 << 16;
 
-/// Asks a worker program for its description.
 pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     let worker_error = |cause: &str| {
         Error::environment(

@@ -15,7 +15,6 @@ use apexmap_results::disk::journal::Journal;
 use apexmap_results::table::quietness::Quietness;
 use std::time::{Duration, Instant};
 
-/// The state of a launch.
 pub struct Attempt {
     pub journal: Journal,
     pub protocol: Protocol,
@@ -33,7 +32,6 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Creates the state before the first line of this job.
     pub fn new(journal: Journal, job: Job, limit: Option<Duration>, ends_if_noisy: bool) -> Self {
         Self {
             journal,

@@ -8,7 +8,6 @@ use apexmap_base::units::{self, plural};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Seconds for the launches of a group.
 #[derive(Clone, Copy)]
 pub struct Budget {
     /// Its share among all groups.

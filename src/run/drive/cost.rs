@@ -94,7 +94,6 @@ fn estimate(context: &Context, point: &Point) -> f64 {
     }
 }
 
-/// The rule of the estimates in words.
 pub fn rule(context: &Context) -> &'static str {
     match context.simulation {
         Some(_) => {

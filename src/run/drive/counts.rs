@@ -9,7 +9,6 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Debug, Default)]
 pub struct RunCounts {
     pub points: usize,
-    /// Number of new samples, whatever their status.
     pub samples: usize,
     /// Minimum number of samples that a point needs over all its launches.
     pub needed: usize,
@@ -17,19 +16,15 @@ pub struct RunCounts {
     may_need_more: bool,
     /// Number of launches that still have to measure a point, by its key.
     open: HashMap<String, usize>,
-    /// Number of launches of each size.
     blocks: u32,
     /// Points without a sample in any launch, by their keys.
     unmeasured: HashSet<String>,
     failed: HashSet<String>,
-    /// Number of points that failed earlier and are not measured again.
     failed_earlier: usize,
-    /// Whether the result had samples before.
     resumes: bool,
 }
 
 impl RunCounts {
-    /// For a plan with this number of points and blocks.
     pub fn new(points: usize, blocks: u32, repeat: Repeat) -> Self {
         let (needed, may_need_more) = ((blocks * repeat.min) as usize, repeat.width.is_some());
         Self { points, needed, may_need_more, blocks, ..Self::default() }

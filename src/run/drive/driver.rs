@@ -21,7 +21,6 @@ use apexmap_results::disk::journal::Journal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The inputs of the driver besides the plan.
 pub struct DriverInputs<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,

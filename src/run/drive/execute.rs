@@ -16,7 +16,6 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchLimits {
     /// Limit from the start of the launcher to the worker's first line, and from there to the start of the first sample.
@@ -37,7 +36,6 @@ pub struct Ending {
     pub abrupt: bool,
     /// Whether the system ended it because memory ran out.
     pub lacked_memory: bool,
-    /// If known.
     pub cause: Option<&'static Cause>,
     /// Lines besides the events, if the launch succeeded.
     pub output: OtherOutput,
@@ -84,7 +82,6 @@ pub trait Executor {
     ) -> Result<Ending>;
 }
 
-/// Longest time between two calls of the listener.
 const LISTENER_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs real processes, and reads the system's counts from these files.

@@ -17,7 +17,6 @@ pub struct OpenLaunch {
     pub points: Vec<OpenPoint>,
 }
 
-/// A point of a launch to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenPoint {
     pub key: String,
@@ -29,9 +28,7 @@ pub struct OpenPoint {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Wall time, in seconds.
     pub seconds: f64,
-    /// Number of remaining samples.
     pub samples: f64,
 }
 
@@ -216,7 +213,6 @@ impl Forecast {
     }
 }
 
-/// Rates derived from the samples so far.
 struct Rates<'a> {
     /// Expected number of samples of a point whose own samples do not determine it, in the present group and in later ones.
     samples_per_point: [f64; 2],

@@ -8,7 +8,6 @@ use apexmap_measure::worker::{Job, Repeat, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-/// A point to measure.
 pub struct Pending {
     pub entry: usize,
     /// Times of the samples on nodes of the group's type, or values that a command printed.
@@ -116,7 +115,6 @@ fn group(plan: &Plan, progress: &Progress, block: u32, size: LaunchSize, open: &
     Group { block, size, node_type: node_type.map(|index| progress.node_types[index].clone()), pending }
 }
 
-/// The worker's job for a launch of this group.
 pub fn launch_job(
     plan: &Plan,
     group: &Group,

@@ -132,7 +132,6 @@ impl Plan {
     }
 }
 
-/// The samples of one point in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointSamples {
     /// Times of the samples, or values that a command printed, by type of nodes: indices into [`Progress::node_types`].
@@ -150,7 +149,6 @@ impl PointSamples {
     }
 }
 
-/// State of a point, in one block or in all blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     Done,
@@ -279,7 +277,6 @@ impl Progress {
         counts
     }
 
-    /// The number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
         self.points.keys().map(|key| self.count(key)).sum()
     }
@@ -296,7 +293,6 @@ pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, 
     (bytes.saturating_add(of_links), ranks)
 }
 
-/// The largest [`launch_memory`] of a plan.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     plan.by_size().iter().map(|(&size, entries)| launch_memory(plan, size, entries)).max().unwrap_or((0, 0))
 }

@@ -8,7 +8,6 @@ use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Task};
 
-/// Follows the lines of one launch.
 pub struct Protocol {
     job: Job,
     tasks: Vec<TaskProgress>,
@@ -157,7 +156,6 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-/// Assembles lines from chunks of bytes.
 pub struct Lines {
     line: Vec<u8>,
     max_bytes: usize,

@@ -44,7 +44,6 @@ impl fmt::Display for PointCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultState {
-    /// All points are measured.
     Done,
     /// A job or a driver measures.
     Running,
@@ -175,7 +174,6 @@ impl Facts {
         Ok(nodes.map(|(node, state)| NodeStatus { node, state }).collect())
     }
 
-    /// The failures of planned points.
     pub fn failures(&self) -> Vec<Failure> {
         let planned = self.records.iter().flat_map(|record| &record.samples).filter(|s| self.keys.contains(&s.key));
         let failed = planned.filter_map(|sample| sample.failure.as_deref());

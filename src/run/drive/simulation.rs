@@ -21,7 +21,6 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The machine for a launch of this size.
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
         self.machine_of(&self.card, size)
     }

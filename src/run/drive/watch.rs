@@ -90,7 +90,6 @@ pub trait Watcher {
     fn report_preflight(&mut self, _verdict: Quietness, _text: &str) {}
     /// Reports a sample; `finished` if its point needs no more. `watch` judges how quiet the machine was over the last samples.
     fn report_sample(&mut self, _sample: &Sample, _finished: bool, _watch: &Watch) {}
-    /// Reports an event as one line.
     fn say(&mut self, _text: &str) {}
     /// Called while no event arrives.
     fn tick(&mut self) {}
@@ -99,5 +98,4 @@ pub trait Watcher {
     fn report_misfit(&mut self) {}
 }
 
-/// Shows nothing.
 impl Watcher for () {}

@@ -5,7 +5,6 @@ use crate::placeholder::{escape_braces, expand_arguments};
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
 
-/// The registry entry of `custom`.
 pub fn entry() -> LauncherEntry {
     let make = |command: &[String]| Ok(Box::new(Custom::new(command.to_vec())?) as Box<dyn Launcher>);
     let summary = "the command line in `command`";

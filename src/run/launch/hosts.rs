@@ -6,7 +6,6 @@ use apexmap_base::units::plural;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The source of the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostsSource {
     /// Each as `NAME` or `NAME:RANKS`; names may have numbers in brackets, as in `n[01-04,07]`.

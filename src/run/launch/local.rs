@@ -6,7 +6,6 @@ use apexmap_measure::hardware::PlacementOrder;
 
 pub struct Local;
 
-/// The registry entry of `local`.
 pub fn entry() -> LauncherEntry {
     let summary = "this machine: the ranks are threads of one process";
     LauncherEntry::new(Local.id(), summary, TransportKind::Threads, |_| Ok(Box::new(Local)))
@@ -15,7 +14,6 @@ pub fn entry() -> LauncherEntry {
 /// Starts the worker, which simulates its ranks.
 pub struct Simulated;
 
-/// The registry entry of `simulated`.
 pub fn simulated_entry() -> LauncherEntry {
     let summary = "the ranks of a machine that has a card, simulated in virtual time in one process";
     LauncherEntry::new(Simulated.id(), summary, TransportKind::Simulated, |_| Ok(Box::new(Simulated)))

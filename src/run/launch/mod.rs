@@ -30,9 +30,7 @@ use std::{env, fmt};
 pub struct LauncherEntry {
     /// The launcher's name in sweep files and on the command line.
     pub id: &'static str,
-    /// One line for help and schemas.
     pub summary: String,
-    /// The transport whose ranks it starts.
     pub transport: TransportKind,
     /// Whether ranks may start on nodes that this process knows nothing about.
     pub remote: bool,
@@ -97,7 +95,6 @@ pub struct LaunchJob {
     pub worker: PathBuf,
     pub arguments: Vec<String>,
     pub ranks: usize,
-    /// Number of nodes; the launcher's default if absent.
     pub nodes: Option<usize>,
     /// Ranks per node; the launcher's default if absent.
     pub ranks_per_node: Option<usize>,
@@ -173,15 +170,12 @@ enum Fit {
     Oversubscribed,
 }
 
-/// Starts ranks.
 pub trait Launcher {
-    /// The launcher's name in the registry.
     fn id(&self) -> &'static str;
     /// The launcher's possible programs; the first on the PATH is used. None if the launcher starts the worker directly.
     fn programs(&self) -> Vec<&str> {
         Vec::new()
     }
-    /// How to install one of the programs.
     fn install(&self) -> &str {
         ""
     }

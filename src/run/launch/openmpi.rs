@@ -6,7 +6,6 @@ use apexmap_measure::hardware::PlacementOrder;
 
 pub struct OpenMpi;
 
-/// The registry entry of `openmpi`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry::new(OpenMpi.id(), "mpirun of Open MPI", TransportKind::Mpi, |_| Ok(Box::new(OpenMpi)))
 }

@@ -31,7 +31,6 @@ pub fn describe_plugins(library: &str) -> Option<String> {
     })
 }
 
-/// The variable that names srun's plugin.
 pub const TYPE: &str = "SLURM_MPI_TYPE";
 
 /// Some versions of srun list the plugins on standard error.

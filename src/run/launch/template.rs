@@ -67,7 +67,6 @@ const PLACEHOLDERS: &[&str] = &[
     "arguments",
 ];
 
-/// The registry entry for the launcher with this template.
 pub fn entry(id: &'static str, text: &str) -> Result<LauncherEntry> {
     let page = TomlSource { path: Path::new(id), text, examples: "src/run/launch/templates/" };
     let template: Template = toml::from_str(text).map_err(|error| page.parse_error(&error))?;

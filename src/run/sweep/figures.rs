@@ -12,7 +12,6 @@ use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
 
-/// A figure of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepFigure {
     pub kind: FigureKind,
@@ -23,7 +22,6 @@ pub struct SweepFigure {
     /// Column shown; the kernel's headline if `None`.
     pub z: Option<String>,
     pub condition: Option<String>,
-    /// Whether curves over ranks have a line for ideal scaling.
     pub ideal: bool,
 }
 

@@ -16,27 +16,42 @@ pub const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 /// Upper limit of all times in a sweep.
 pub const MAX_SECONDS: f64 = 1e9;
 
-/// The settings of a sweep's launches. `spec::Launch` describes each field.
+/// The settings of a sweep's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchSpec {
+    /// Threads of one process, or MPI.
     pub transport: TransportKind,
+    /// The machine card that the file names for simulated ranks.
     pub simulate: Option<String>,
+    /// Number of cards that a simulation draws from the intervals of its card.
     pub resamples: u32,
+    /// Of simulated nodes onto their network.
     pub mapping: Mapping,
+    /// Starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
+    /// Arguments of the custom launcher, with placeholders.
     pub command: Vec<String>,
+    /// `None` for the launcher's default, also of `hosts` and `place`.
     pub ranks_per_node: Option<usize>,
+    /// Hosts to place the ranks on.
     pub hosts: Option<HostsSource>,
-    /// `None` for the launcher's default.
+    /// The order of cores for the ranks of a node.
     pub place: Option<PlacementOrder>,
+    /// For each rank count.
     pub launches: u32,
+    /// As the file names it; this program if `None`.
     pub worker: Option<PathBuf>,
+    /// Longest time without a sign of life in one sample, and from there to the start of the next.
     pub timeout_seconds: Option<f64>,
+    /// Longest time from the start of a launcher to its worker's first line, and from there to the start of the first sample.
     pub start_timeout_seconds: Option<f64>,
+    /// Time that the machine is watched before the first sample of a run.
     pub preflight_seconds: f64,
+    /// Whether Open MPI falls back to its one-sided component of messages, if its default one cannot use the network.
     pub fallback: bool,
+    /// Of the jobs of the sweep.
     pub max_node_hours: Option<f64>,
-    /// With its place in the text.
+    /// What the sweep requests from a batch system, with its place in the text.
     pub submit: Option<Spanned<SubmitTable>>,
 }
 

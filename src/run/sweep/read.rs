@@ -17,16 +17,19 @@ use std::path::{Path, PathBuf};
 /// A checked sweep. All its points can run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
+    /// Of the result.
     pub name: String,
     /// One line for reports.
     pub title: String,
     /// The file as given.
     pub text: String,
+    /// For errors.
     pub path: PathBuf,
     /// Seed of the random order of points and repetitions.
     pub seed: u64,
     /// Completed points, without duplicates, in the order of the file.
     pub points: Vec<Point>,
+    /// How ranks are started.
     pub launch: LaunchSpec,
     /// The number of samples of each point. The budget applies to the whole sweep.
     pub repeat: Repeat,
@@ -39,6 +42,9 @@ impl Sweep {
     }
 
     /// This sweep with parameters fixed instead of varied, without the figures and the answer, which may name them.
+    ///
+    /// # Errors
+    /// If a parameter or its value is not valid, or a point cannot run.
     pub fn with_fixed(&self, settings: &[(&str, Scalar)], machine: Machine) -> Result<Self> {
         let mut file: spec::File = toml::from_str(&self.text).map_err(|e| self.source().parse_error(&e))?;
         settings.iter().for_each(|(name, value)| file.fix(name, value));
@@ -65,13 +71,19 @@ fn source<'a>(text: &'a str, path: &'a Path) -> TomlSource<'a> {
     TomlSource { path, text, examples: "sweeps/" }
 }
 
-/// Reads a sweep file for a machine. Errors in its text have a place.
+/// Reads a sweep file for a machine.
+///
+/// # Errors
+/// If the file cannot be read, or it is not a sweep whose points can all run. Errors in its text have a place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     let text = toml_file::read_text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
 /// Parses the text of the file `path`, which need not exist.
+///
+/// # Errors
+/// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let file: spec::File = toml::from_str(text).map_err(|e| source(text, path).parse_error(&e))?;
     from_file(&file, text, path, machine)

@@ -98,7 +98,7 @@ impl ReadySweep {
     }
 }
 
-/// `memory-sizes.toml` and `sweeps/memory-sizes.toml` also name `memory-sizes`.
+/// The ready sweep with this name. `memory-sizes.toml` and `sweeps/memory-sizes.toml` also name `memory-sizes`.
 pub fn find_by_name(path: &Path) -> Option<&'static ReadySweep> {
     let name = path.strip_prefix("sweeps").unwrap_or(path).to_str()?;
     let name = name.strip_suffix(".toml").unwrap_or(name);
@@ -118,7 +118,10 @@ pub fn search(word: &str) -> Vec<&'static ReadySweep> {
     READY_SWEEPS.iter().filter(has).collect()
 }
 
-/// The ready sweep with this name; the error suggests the nearest one.
+/// The ready sweep with this name.
+///
+/// # Errors
+/// If no ready sweep has this name. The error suggests the nearest one.
 pub fn find(path: &Path) -> Result<&'static ReadySweep> {
     find_by_name(path).ok_or_else(|| {
         let message = format!("there is no ready sweep \"{}\"", path.display());

@@ -49,7 +49,6 @@ fn bad_name_message(name: &str) -> String {
     format!("\"{name}\" cannot be the name of a folder")
 }
 
-/// Checks `[launch]`.
 pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<LaunchSpec> {
     let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
@@ -252,7 +251,6 @@ fn command(file: &File, launcher: &LauncherEntry, page: &TomlSource) -> Result<V
     }
 }
 
-/// Checks `[repeat]`.
 pub fn repeat(repeat: &Repeat, page: &TomlSource) -> Result<worker::Repeat> {
     let min = check_count(&repeat.min, "min", page)?.unwrap_or(DEFAULT_MIN);
     let budget_seconds = parse_positive_seconds(&repeat.budget, "budget", page)?;

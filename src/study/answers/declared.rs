@@ -25,7 +25,6 @@ pub struct Declared {
     pub question: String,
     /// The sentence with its reservations; if a value of the sentence is not known, the reason.
     pub text: String,
-    /// Whether all values of the sentence are known.
     pub is_known: bool,
     /// In the order of the sentence; empty if one is not known.
     pub values: Vec<StatedValue>,

@@ -13,7 +13,6 @@ use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 
 const KERNEL: &str = "calibrate.stream";
-/// The operations in STREAM's order.
 const OPERATIONS: [&str; 4] = ["copy", "scale", "add", "triad"];
 /// STREAM's rate counts the bytes of all ranks.
 const RATE: &str = "bytes_per_second";

@@ -11,7 +11,6 @@ use apexmap_run::sweep::answer::{AnswerSpec, StatisticSpec};
 use apexmap_theory::statistics::Summary;
 use std::collections::BTreeMap;
 
-/// A value of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     Number {
@@ -25,7 +24,6 @@ pub enum Found {
     Place(String, Option<f64>),
 }
 
-/// The reason why an answer has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No sample is at its point.

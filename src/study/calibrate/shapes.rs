@@ -11,7 +11,6 @@ use apexmap_theory::machine::{Entry, Word, catalogue};
 const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
 const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
 const REMOTE_BLOCKS: [u64; 6] = [1, 16, 64, 256, 1024, 4096];
-/// Of accesses that are remote.
 const REMOTE_SHARES: [f64; 5] = [1.0 / 1024.0, 1.0 / 64.0, 1.0 / 8.0, 0.5, 1.0];
 
 /// Seconds without reads of a region in L3.

@@ -13,7 +13,6 @@ use nalgebra::{DMatrix, DVector};
 pub struct Rung {
     pub size: f64,
     pub seconds: f64,
-    /// 95 % interval.
     pub low: f64,
     pub high: f64,
     /// Time that is searched for steps: all of it, or the part of address translation.

@@ -22,9 +22,7 @@ pub struct CardPrediction {
     pub near: f64,
     /// Median of measured over predicted rates.
     pub bias: f64,
-    /// Words for the rates.
     pub words: RateWords,
-    /// Number of points in which the model extrapolates.
     pub extrapolated: usize,
     /// What limits the predictions, each with the number of points.
     pub reservations: Vec<(String, usize)>,

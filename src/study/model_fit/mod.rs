@@ -24,6 +24,7 @@ use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
 use std::collections::HashMap;
 
+/// The data that a model is fitted to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Data {
@@ -31,7 +32,7 @@ pub struct Data {
     pub observations: Vec<Observation>,
     /// The kernel that was measured; several are joined by "with".
     pub kernel: String,
-    /// In the medians, and disturbed ones among them.
+    /// Number of samples in the medians, and of disturbed ones among them.
     pub samples: usize,
     pub disturbed: usize,
     /// Whether some launches had more ranks than hardware threads.
@@ -43,7 +44,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// A refusal says what disturbed the observations.
+    /// Fits the model of these observations. A refusal says what disturbed them.
     pub fn fit(&self, model: &dyn Model, roles: &[Role], options: Options) -> Result<Fit> {
         let mut fit =
             fit::fit(model, &self.observations, roles, options).map_err(|refusal| groups::add_noise(refusal, self))?;
@@ -52,8 +53,10 @@ impl Data {
     }
 }
 
-/// The observations of a model among these samples, of kernels that it explains. `given` are variables that results do not contain.
-/// A point may not mix samples that differ in a column that the model ignores.
+/// The observations of a model among these samples. `given` are variables that results do not contain.
+///
+/// # Errors
+/// If no sample has a kernel that the model explains, or if a point would mix samples that differ in a column the model ignores.
 pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
     let samples = select_kernels(samples, about.explains);

@@ -9,7 +9,6 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::nic::{Nic, bounds, potential_io_bandwidth};
 
 pub struct NicFigure {
-    /// Without extension.
     pub file: &'static str,
     pub title: String,
     pub caption: String,

@@ -147,7 +147,10 @@ impl Judgement {
     }
 }
 
-/// What explains the measurement, how well, and where not ([`Verdict`]), for a fit of this model. Impossible numbers come first.
+/// What explains the measurement, or the simulation, how well, and where not ([`Verdict`]). Impossible numbers come first.
+///
+/// # Panics
+/// If the fit is of another model with more variables.
 pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
     let (id, quality) = (model.about().id, &fit.quality);
     let source = RateWords::new(fit.simulated.as_deref()).source;

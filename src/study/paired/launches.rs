@@ -14,7 +14,6 @@ use apexmap_run::campaign::{Campaign, Conduct};
 use apexmap_run::drive::plan::Entry;
 use apexmap_run::sweep::Sweep;
 
-/// Both sides of a sweep, with their launches in a folder that is removed at the end.
 pub struct Launches {
     sides: [SweepSide; 2],
     /// Removed after the sides.

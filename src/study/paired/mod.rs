@@ -33,14 +33,12 @@ pub enum Side {
 pub struct Run {
     /// Its speed, in any unit: the reciprocal of a time.
     pub speed: f64,
-    /// Whether something else took time from it.
     pub is_disturbed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     pub side: Side,
-    /// The number of its pair.
     pub pair: u32,
     /// How often the block of the pair was begun before.
     pub repetition: u32,

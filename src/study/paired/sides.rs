@@ -34,7 +34,6 @@ pub trait Sides {
     fn run(&mut self, side: Side, check: &Check) -> Result<SideRun>;
 }
 
-/// The runs of a comparison so far.
 #[derive(Default)]
 pub struct Measured {
     pub pairs: Pairs,

@@ -93,10 +93,8 @@ impl Kind {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Paper and place in it.
     pub source: String,
     pub kind: Kind,
-    /// Whether the program's value comes from a simulation.
     pub is_simulated: bool,
     /// Printed values that the published value consists of; the place and the description of a statement.
     pub printed: Vec<String>,
@@ -136,7 +134,6 @@ impl Check {
         }
     }
 
-    /// The kind, and whether the check counts.
     pub fn kind_words(&self) -> String {
         let note = if self.counts { "" } else { ", counted above" };
         format!("{}{note}", self.kind.word())
@@ -169,7 +166,6 @@ pub struct PublishedFit {
 /// Measured values that a simulation could test, but that are not simulated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NotSimulated {
-    /// Number of printed values.
     pub values: usize,
     /// Sweeps of `make papers` that have some of their points.
     pub sweeps: BTreeSet<String>,
@@ -193,11 +189,9 @@ pub struct Validation {
     pub papers: Vec<papers::Row>,
 }
 
-/// By outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub kind: Kind,
-    /// The kind in words for several values.
     pub values_of: &'static str,
     pub is_test: bool,
     pub values: usize,

@@ -4,7 +4,6 @@ use super::{Check, Count};
 use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// A table, a figure or a statement of a paper.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
@@ -12,7 +11,6 @@ pub struct Item {
     /// Place in the paper: `Table 3`.
     pub place: String,
     pub what: String,
-    /// Models that predict it.
     #[serde(default)]
     pub models: Vec<String>,
     /// Sweeps that measure the same on another machine.

@@ -17,9 +17,7 @@ use std::sync::LazyLock;
 pub enum Nature {
     /// A fault of the set-up: every launch of this kind ends the same way until the set-up is fixed.
     Setup,
-    /// A node ran out of memory.
     Memory,
-    /// The job is over.
     JobOver,
     /// A fault that may not recur: a node or a connection was lost, or a process died.
     Transient,
