@@ -26,19 +26,16 @@ use crate::drive::plan::{Entry, Plan, Progress, WorkerInfo};
 use crate::sweep::{Machine, Sweep, parse_budget, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
-use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::worker::unix_seconds;
-use apexmap_measure::{provenance, seen_cache};
+use apexmap_measure::seen_cache;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{Manifest, SimulatedMachine};
 use apexmap_results::table::Table;
 use each_node::EachNode;
 use plan_time::PlanTime;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trust::Consent;
 
@@ -162,10 +159,9 @@ impl Campaign {
 
     /// The manifest of the result without its launches.
     pub fn manifest(&self) -> Manifest {
+        let own = Manifest::new(self.sweep.name.clone(), self.sweep.title.clone());
+        let last_cache_seen_bytes = self.machine.last_cache_seen.or_else(seen_cache::seen_bytes);
         Manifest {
-            schema: apexmap_base::sample::SCHEMA_VERSION,
-            name: self.sweep.name.clone(),
-            title: self.sweep.title.clone(),
             sweep: self.sweep.text.clone(),
             seed: self.sweep.seed,
             machine: self.plan.context.machine.clone(),
@@ -173,20 +169,11 @@ impl Campaign {
             points: self.plan.entries.len(),
             blocks: self.plan.blocks,
             budget_seconds: self.plan.repeat.budget_seconds,
-            command: command_words(),
-            driver: provenance::build(),
-            driver_host: Host {
-                last_cache_seen_bytes: self.machine.last_cache_seen.or_else(seen_cache::seen_bytes),
-                ..provenance::host()
-            },
+            driver_host: Host { last_cache_seen_bytes, ..own.driver_host },
             worker: self.worker_info.build.clone(),
-            unix_seconds: unix_seconds(),
-            samples: BTreeMap::new(),
-            launches: Vec::new(),
             sized_for: self.sized_for.clone(),
             simulated: self.simulated_machine(),
-            imported: None,
-            compaction: None,
+            ..own
         }
     }
 

@@ -31,12 +31,7 @@ pub struct SampleCosts<'a> {
 impl<'a> SampleCosts<'a> {
     /// From the journals of a result.
     pub fn new(plan: &'a Plan, records: &[Record<SampleOutcome>]) -> Self {
-        Self::from_measured(plan, mean_sample_costs(records))
-    }
-
-    /// From measured times by key.
-    pub fn from_measured(plan: &'a Plan, measured: HashMap<String, f64>) -> Self {
-        let mut costs = Self { plan, measured, factors: HashMap::new() };
+        let mut costs = Self { plan, measured: mean_sample_costs(records), factors: HashMap::new() };
         costs.factors = costs.learned_factors();
         costs
     }

@@ -149,25 +149,15 @@ impl PointSamples {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    Done,
-    /// Has some samples, but fewer or less precise ones than required.
-    Partial,
-    Missing,
-    Failed,
-}
-
-impl State {
-    pub const ALL: [Self; 4] = [Self::Done, Self::Partial, Self::Missing, Self::Failed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Partial => "partial",
-            Self::Missing => "missing",
-            Self::Failed => "failed",
-        }
+apexmap_base::words! {
+    /// State of a point, in one block or in all blocks.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum State {
+        Done = "done",
+        /// Has some samples, but fewer or less precise ones than required.
+        Partial = "partial",
+        Missing = "missing",
+        Failed = "failed",
     }
 }
 

@@ -40,24 +40,22 @@ impl fmt::Display for PointCounts {
     }
 }
 
-/// The progress of a result, or of one of its nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultState {
-    Done,
-    /// A job or a driver measures.
-    Running,
-    /// A job was submitted and has not started, and none runs.
-    Queued,
-    /// Of a node: all points have ended, and some have failed.
-    Failed,
-    /// Points are missing or have failed, and nobody is at work.
-    Incomplete,
+apexmap_base::words! {
+    /// The progress of a result, or of one of its nodes.
+    pub enum ResultState {
+        Done = "done",
+        /// A job or a driver measures.
+        Running = "running",
+        /// A job was submitted and has not started, and none runs.
+        Queued = "queued",
+        /// Of a node: all points have ended, and some have failed.
+        Failed = "failed",
+        /// Points are missing or have failed, and nobody is at work.
+        Incomplete = "incomplete",
+    }
 }
 
 impl ResultState {
-    pub const ALL: [Self; 5] = [Self::Done, Self::Running, Self::Queued, Self::Failed, Self::Incomplete];
-
     /// Of `apexmap status --exit-code`.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -65,16 +63,6 @@ impl ResultState {
             Self::Incomplete | Self::Failed => 4,
             Self::Queued => 10,
             Self::Running => 11,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Running => "running",
-            Self::Queued => "queued",
-            Self::Failed => "failed",
-            Self::Incomplete => "incomplete",
         }
     }
 }

@@ -21,7 +21,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::programs::{find_program, is_program};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
@@ -160,13 +160,15 @@ impl LocalMachine {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Fit {
     /// Each rank has a core.
     Cores,
     /// Each rank has a hardware thread.
     HardwareThreads,
     /// Ranks share hardware threads.
+    #[serde(rename = "shared")]
     Oversubscribed,
 }
 

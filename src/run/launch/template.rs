@@ -7,6 +7,7 @@ use apexmap_base::toml_file::TomlSource;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Arguments that belong together. The group is left out if one of its placeholders has no value.
@@ -29,19 +30,11 @@ pub struct Template {
     install: String,
     /// The command line. Its groups may use the placeholders in [`PLACEHOLDERS`].
     command: Vec<Group>,
+    /// `{binding}` is the first group for this [`Fit`] whose placeholders all have values.
     #[serde(default)]
-    binding: Binding,
+    binding: BTreeMap<Fit, Vec<Group>>,
     #[serde(default)]
     place: PlaceWords,
-}
-
-/// `{binding}` is the first group for this [`Fit`] whose placeholders all have values.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Binding {
-    cores: Vec<Group>,
-    hardware_threads: Vec<Group>,
-    shared: Vec<Group>,
 }
 
 /// `{place}` in the launcher's words. The launcher does not support a place without a word.
@@ -79,8 +72,7 @@ pub fn entry(id: &'static str, text: &str) -> Result<LauncherEntry> {
 
 impl Template {
     fn groups(&self) -> impl Iterator<Item = &Group> {
-        let Binding { cores, hardware_threads, shared } = &self.binding;
-        [&self.command, cores, hardware_threads, shared].into_iter().flatten()
+        [&self.command].into_iter().chain(self.binding.values()).flatten()
     }
 
     fn place_word(&self, place: PlacementOrder) -> Option<&str> {
@@ -105,14 +97,7 @@ impl Template {
                 .map(number),
             "ranks_per_node" => job.ranks_per_node.map(number),
             "hosts" => Some(job.used_hosts().0).filter(|hosts| !hosts.is_empty()).map(|hosts| single(&hosts.join(","))),
-            "binding" => {
-                let groups = match job.fit() {
-                    Fit::Cores => &self.binding.cores,
-                    Fit::HardwareThreads => &self.binding.hardware_threads,
-                    Fit::Oversubscribed => &self.binding.shared,
-                };
-                groups.iter().find_map(|group| self.expand_group(group, job))
-            }
+            "binding" => self.binding.get(&job.fit())?.iter().find_map(|group| self.expand_group(group, job)),
             "place" => job.place.and_then(|place| self.place_word(place)).map(single),
             "worker" => Some(single(&job.worker.to_string_lossy())),
             "arguments" => Some(job.arguments.clone()),

@@ -362,16 +362,13 @@ impl Machine {
         let hardware = Hardware::this_machine();
         let numa_cores = hardware.cores_by_numa_node();
         Self {
-            cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
             cores_of_numa_node: numa_cores.values().max().copied(),
             numa_cores,
             memory_nodes: hardware.memory_nodes.clone(),
-            memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
-            last_cache_seen: None,
             can_probe: true,
-            is_simulated: false,
+            ..Self::with_cores(hardware.cores_or_threads(), hardware.usable_memory_bytes().unwrap_or(0))
         }
     }
 

@@ -23,10 +23,11 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Side {
-    A,
-    B,
+apexmap_base::words! {
+    pub enum Side {
+        A = "A",
+        B = "B",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,22 +146,13 @@ pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
     let mut speeds: BTreeMap<(u32, u32), [Option<f64>; 2]> = BTreeMap::new();
     for run in samples.group_by(&["block", "repetition", SIDE]) {
         let [pair, repetition] = ["block", "repetition"].map(|column| run.first_value(column)?.as_f64());
-        let side = [Side::A, Side::B].into_iter().find(|side| run.first_word(SIDE) == side.name())?;
+        let side = Side::from_name(run.first_word(SIDE))?;
         speeds.entry((pair? as u32, repetition? as u32)).or_default()[side as usize] = log_speed(&run);
     }
     let last = speeds.keys().last().map_or(0, |(pair, _)| pair + 1);
     let complete = speeds.into_iter().filter_map(|((pair, _), [a, b])| Some((pair, b? - a?)));
     let logarithms = complete.collect::<BTreeMap<u32, f64>>().into_values().collect();
     Some(Pairs { logarithms, next: last.next_multiple_of(2), ..Pairs::default() })
-}
-
-impl Side {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "B",
-        }
-    }
 }
 
 impl Pairs {

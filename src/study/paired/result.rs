@@ -31,7 +31,7 @@ impl PairedResult {
     pub fn open(path: &Path, names: &[String; 2], sides: &dyn Sides) -> Result<Self> {
         let folder = Folder { path: path.to_owned() };
         let (mut points, mut text) = (0, String::new());
-        for (side, entries) in [Side::A, Side::B].into_iter().zip(sides.points()) {
+        for (side, entries) in Side::ALL.into_iter().zip(sides.points()) {
             points += entries.len();
             for entry in entries {
                 let line = Entry { key: key_of(side, &entry.key), point: point_of(side, &entry.point), ..entry };
@@ -58,7 +58,7 @@ impl PairedResult {
     /// The runs that the folder has. They are compared by `column`, or by the mean of their points.
     pub fn read_pairs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
-        let values = [Side::A, Side::B].map(|side| {
+        let values = Side::ALL.map(|side| {
             let runs = samples.with_word(SIDE, &[side.name()]).good();
             match column {
                 Some(column) => runs.numbers(column),

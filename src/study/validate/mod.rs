@@ -40,46 +40,38 @@ pub enum Fault {
     Model,
 }
 
-/// What the comparison with a published value tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Arithmetic of printed numbers alone. It tests the transcription, not a model.
-    Identity,
-    /// A value that the paper derives, recomputed by its formula from its printed inputs.
-    Model,
-    /// A value that a card, a model or a simulation has as input. It tests nothing but the program.
-    Input,
-    /// A measured value to which a number was fitted. It tests only the form of a model.
-    Fitted,
-    /// A shape, a sign, a limit or a rough factor.
-    Feature,
-    /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
-    Predicted,
-    /// A measured value compared with a simulation on one card, none of whose numbers is fitted to it or equal to it.
-    Simulated,
+apexmap_base::words! {
+    /// What the comparison with a published value tests.
+    pub enum Kind {
+        /// Arithmetic of printed numbers alone. It tests the transcription, not a model.
+        Identity = "identity",
+        /// A value that the paper derives, recomputed by its formula from its printed inputs.
+        Model = "model",
+        /// A value that a card, a model or a simulation has as input. It tests nothing but the program.
+        Input = "input",
+        /// A measured value to which a number was fitted. It tests only the form of a model.
+        Fitted = "fitted",
+        /// A shape, a sign, a limit or a rough factor.
+        Feature = "feature",
+        /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
+        Predicted = "predicted",
+        /// A measured value compared with a simulation on one card, none of whose numbers is fitted to it or equal to it.
+        Simulated = "simulated",
+    }
 }
 
-/// In few words, and in words for several values.
-const KINDS: [(Kind, &str, &str); 7] = [
-    (Kind::Identity, "identity", "identities of printed numbers"),
-    (Kind::Model, "model", "model values, recomputed by the papers' formulas from their printed inputs"),
-    (Kind::Input, "input", "values that are inputs of their card, model or simulation"),
-    (Kind::Fitted, "fitted", "measured values to which a number is fitted"),
-    (Kind::Feature, "feature", "features: shapes, signs, limits and rough factors"),
-    (Kind::Predicted, "predicted", "measured values predicted by numbers not fitted to them"),
-    (Kind::Simulated, "simulated", "measured values simulated with numbers not fitted to them"),
+/// The kinds in words for several values.
+const VALUES_OF: [&str; Kind::ALL.len()] = [
+    "identities of printed numbers",
+    "model values, recomputed by the papers' formulas from their printed inputs",
+    "values that are inputs of their card, model or simulation",
+    "measured values to which a number is fitted",
+    "features: shapes, signs, limits and rough factors",
+    "measured values predicted by numbers not fitted to them",
+    "measured values simulated with numbers not fitted to them",
 ];
 
 impl Kind {
-    pub fn find(word: &str) -> Option<Kind> {
-        KINDS.iter().find(|(_, name, _)| *name == word).map(|(kind, ..)| *kind)
-    }
-
-    pub fn word(self) -> &'static str {
-        KINDS[self as usize].1
-    }
-
     /// Whether a difference is the model's fault by default: the paper measured the value.
     pub fn is_measured(self) -> bool {
         !matches!(self, Kind::Identity | Kind::Model)
@@ -136,7 +128,7 @@ impl Check {
 
     pub fn kind_words(&self) -> String {
         let note = if self.counts { "" } else { ", counted above" };
-        format!("{}{note}", self.kind.word())
+        format!("{}{note}", self.kind.name())
     }
 
     fn cells(&self) -> [String; 5] {
@@ -208,7 +200,7 @@ pub struct Count {
 impl Count {
     /// Each printed value counts once. Kinds without values are left out.
     pub fn count_kinds<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
-        let counts = KINDS.iter().map(|(kind, ..)| Self::new(*kind, checks.clone()));
+        let counts = Kind::ALL.into_iter().map(|kind| Self::new(kind, checks.clone()));
         counts.filter(|count| count.values > 0).collect()
     }
 
@@ -218,7 +210,7 @@ impl Count {
         let count = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
         Self {
             kind,
-            values_of: KINDS[kind as usize].2,
+            values_of: VALUES_OF[kind as usize],
             is_test: kind.is_test(),
             values: own.len(),
             agree: count(Verdict::Agrees),
@@ -289,7 +281,7 @@ impl Validation {
         for papers::Row { item, values } in &self.papers {
             let place = format!("{}: {}", item.place, item.what);
             let (models, sweeps) = (item.models.join(", "), item.sweeps.join(", "));
-            let count = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
+            let count = |count: &Count| format!("{}: {} of {} agree", count.kind.name(), count.agree, count.values);
             let values = values.iter().map(count).collect::<Vec<_>>().join("; ");
             table.add_row([item.paper.clone(), place, models, sweeps, values, item.missing.clone()]);
         }

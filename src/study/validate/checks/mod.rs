@@ -114,7 +114,7 @@ impl Line<'_> {
             printed.push(format!("{}: {}", self.word("source"), self.word("what")));
         }
         let word = self.word("kind");
-        let kind = Kind::find(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
+        let kind = Kind::from_name(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
         let counts = self.is_new(&printed, kind, seen);
         for quantity in self.word("quantities").split(';').filter(|quantity| !quantity.is_empty()) {
             let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
