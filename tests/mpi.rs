@@ -240,7 +240,7 @@ fn open_mpi_without_windows_gets_a_component_with_windows() {
     assert!(code == Some(0) && !messages.contains("MPI_Win_create") && messages.contains("ping-pong"), "{messages}");
 }
 
-/// `remote_memory::is_used` is correct: all kernels that it excludes run where no window can be opened.
+/// `uses_remote_memory` is correct: all kernels that it excludes run where no window can be opened.
 #[test]
 fn kernels_without_remote_memory_open_no_window() {
     needs!(Mpi);

@@ -2,6 +2,7 @@
 
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
+use apexmap_measure::hardware::FilesBelow;
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_run::drive::execute::{Ending, Executor, LaunchLimits, Processes};
 use apexmap_run::launch::{CommandLine, LaunchJob, Launcher, LocalMachine, check, find};
@@ -169,7 +170,9 @@ impl Mpi {
             event.iter().for_each(&mut *on_event);
             Ok(())
         };
-        Processes.execute(&command, &file.with_extension("stderr"), limits, &mut on_event).unwrap()
+        Processes(&FilesBelow(Path::new("/")))
+            .execute(&command, &file.with_extension("stderr"), limits, &mut on_event)
+            .unwrap()
     }
 
     /// Starts a worker without the driver and returns its output and exit code.

@@ -6,10 +6,11 @@ use apexmap_base::other_output::FrequentLine;
 use apexmap_base::sample::{Event, Phase, Status};
 use apexmap_measure::hardware::FilesBelow;
 use apexmap_measure::worker::{Job, Repeat, Task};
-use apexmap_run::drive::execute::{Ending, Executor, LaunchLimits, Processes, ProcessesOn};
+use apexmap_run::drive::execute::{Ending, Executor, LaunchLimits, Processes};
 use apexmap_run::launch::CommandLine;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::path::Path;
 use std::time::Duration;
 
 fn limits(start: f64, sample: f64, end: f64) -> LaunchLimits {
@@ -32,12 +33,13 @@ fn execute(
         env: vec![("GREETING".into(), "good day".into())],
     };
     let mut events = Vec::new();
-    let ending = Processes.execute(&command, &scratch.join("stderr"), limits, &mut |event| {
-        let Some(event) = event else { return Ok(()) };
-        on_event(&event)?;
-        events.push(event);
-        Ok(())
-    });
+    let ending =
+        Processes(&FilesBelow(Path::new("/"))).execute(&command, &scratch.join("stderr"), limits, &mut |event| {
+            let Some(event) = event else { return Ok(()) };
+            on_event(&event)?;
+            events.push(event);
+            Ok(())
+        });
     (ending, events)
 }
 
@@ -289,7 +291,7 @@ fn a_kill_that_raises_the_oom_count_is_an_oom_kill() {
         std::fs::write(&counts, "oom_kill 4\n").unwrap();
         let script = format!("echo oom_kill {} > {}; {script}", 4 + kills, counts.display());
         let command = CommandLine { argv: ["sh", "-c", &script].map(String::from).into(), env: Vec::new() };
-        let mut executor = ProcessesOn(&FilesBelow(&scratch));
+        let mut executor = Processes(&FilesBelow(&scratch));
         let limits = limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS);
         let ending = executor.execute(&command, &scratch.join("stderr"), limits, &mut |_| Ok(())).expect("an ending");
         assert_eq!((ending.lacked_memory, ending.abrupt), (expected, true), "{script}: {ending:?}");

@@ -4,8 +4,8 @@
 use super::common::{launch, sample, small_point, two_rank_job};
 use apexmap_base::sample::{Event, Phase};
 use apexmap_measure::worker::Job;
-use apexmap_run::drive::lines::{Lines, parse_event};
 use apexmap_run::drive::protocol::Protocol;
+use apexmap_run::drive::protocol::{Lines, parse_event};
 use proptest::prelude::*;
 
 /// Returns the lines that bytes in these pieces give, and the rest.

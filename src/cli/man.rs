@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print_data(&page(command)?)
 }
 
-/// Returns the page's name, such as `apexmap-fit`.
+/// `apexmap-fit`.
 fn name(command: &clap::Command) -> String {
     command.get_display_name().unwrap_or(command.get_name()).to_owned()
 }
@@ -54,7 +54,7 @@ fn page(command: &clap::Command) -> Result<String> {
     Ok(keep_example_lines(&page))
 }
 
-/// Keeps the line breaks of the examples after the options, because they are commands, not running text.
+/// The examples after the options are commands, not running text.
 fn keep_example_lines(page: &str) -> String {
     let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
     let (extra, rest) = after.find("\n.SH").map_or((after, ""), |newline| after.split_at(newline + 1));

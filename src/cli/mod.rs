@@ -1,6 +1,4 @@
-//! The command line of `apexmap`.
-//!
-//! The exit codes are in [`EXIT_CODES`].
+//! The command line of `apexmap`, which ends with one of [`EXIT_CODES`].
 
 mod completions;
 mod man;
@@ -35,7 +33,6 @@ const EXAMPLES: &str = "Examples:
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
   apexmap kernels                list the kernels";
 
-/// Returns the text below the commands: examples and exit codes.
 fn after_help() -> String {
     let code = |(code, meaning): &(&str, &str)| format!("\n  {code:<13}  {meaning}");
     format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
@@ -66,7 +63,6 @@ const INSTEAD: &[(&str, &str)] = &[
 /// The flags in `apexmap run -h`. `apexmap run --help` shows all.
 const FIRST_FLAGS: [&str; 6] = ["budget", "launches", "out", "command", "card", "submit"];
 
-/// Returns the definition of the command line with the layout of its help.
 fn with_help(command: clap::Command) -> clap::Command {
     let (short, long) = (command_groups(&command, false), command_groups(&command, true));
     indent_help(command.before_help(short).before_long_help(long)).mut_subcommand("run", |run| {
@@ -80,7 +76,7 @@ fn with_help(command: clap::Command) -> clap::Command {
 /// The longest line of a help text of clap.
 const CLAP_WIDTH: usize = 100;
 
-/// Lists the commands of each group, the first ones with their descriptions, and if `is_long` the others, too.
+/// The commands of each group, the first ones with their descriptions, and if `is_long` the others, too.
 fn command_groups(program: &clap::Command, is_long: bool) -> String {
     let mut text = String::new();
     // Clap would break longer lines without regard to the columns.
@@ -143,9 +139,7 @@ enum Command {
     Worker(worker::Arguments),
 }
 
-/// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
-///
-/// Returns one of the [`EXIT_CODES`].
+/// Runs the command line of `apexmap` on the arguments of this process, prints errors, and returns one of the [`EXIT_CODES`].
 pub fn main() -> ExitCode {
     apexmap_measure::provenance::set_commit(env!("APEXMAP_COMMIT"));
     // At the limit of file sizes, writes then fail with an error that names the file.
@@ -165,7 +159,6 @@ fn code() -> u8 {
     exit_code(result)
 }
 
-/// Prints the error, if any, and returns the exit code.
 fn exit_code(result: Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
@@ -185,7 +178,7 @@ fn run(command: &Command) -> Result<()> {
     }
 }
 
-/// Returns the definition of the command line, for manual pages, completions, errors and tests.
+/// The definition of the command line, for manual pages, completions, errors and tests.
 pub fn program() -> clap::Command {
     Cli::command()
 }
@@ -194,12 +187,10 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     if let Some(ContextValue::String(text)) = error.get(kind) { Some(text) } else { None }
 }
 
-/// Returns what to use instead of a command, a flag or a value.
 fn instead_of(name: &str) -> Option<String> {
     INSTEAD.iter().find(|(word, _)| *word == name).map(|(_, advice)| advice.to_string())
 }
 
-/// Returns the error for a first word that is not a command.
 fn wrong_command(error: &clap::Error) -> Option<Error> {
     let word =
         context(error, ContextKind::InvalidSubcommand).filter(|_| error.kind() == ErrorKind::InvalidSubcommand)?;
@@ -222,7 +213,6 @@ fn wrong_flag(error: &clap::Error) -> Option<Error> {
     Some(Error::input(format!("there is no flag {flag} any more"), instead_of(flag)?))
 }
 
-/// Returns the error for a value that a flag does not accept.
 fn wrong_value(error: &clap::Error) -> Option<Error> {
     let (flag, value) = (context(error, ContextKind::InvalidArg)?, context(error, ContextKind::InvalidValue)?);
     let Some(ContextValue::Strings(accepted)) = error.get(ContextKind::ValidValue) else { return None };
@@ -235,7 +225,7 @@ fn wrong_value(error: &clap::Error) -> Option<Error> {
     Some(Error::input(format!("{flag} cannot be \"{value}\""), help))
 }
 
-/// Prints help, the version or an error of clap, with `help:` as the label of advice.
+/// Clap's label of advice becomes `help:`.
 fn print_usage(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
         let printed = error.print().or_else(|cause| match cause.kind() {
@@ -251,10 +241,9 @@ fn print_usage(error: &clap::Error) -> u8 {
     2
 }
 
-/// Maximum length of a line of an error in bytes. The error repeats arguments, which may be long.
+/// In bytes. An error repeats arguments, which may be long.
 const LONGEST_LINE: usize = 500;
 
-/// Cuts lines that are longer than [`LONGEST_LINE`].
 fn cut_lines(text: &str) -> String {
     let line = |line: &str| match line.char_indices().map(|(offset, _)| offset).find(|&offset| offset >= LONGEST_LINE) {
         Some(end) => format!("{} ...", &line[..end]),
@@ -263,7 +252,7 @@ fn cut_lines(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Parses again with unprintable characters removed from the arguments, and returns the error in colours.
+/// Parses again with unprintable characters removed from the arguments.
 fn render_coloured() -> Option<String> {
     let arguments = std::env::args_os().map(|argument| to_printable(&argument.to_string_lossy()).into_owned());
     let error = Cli::try_parse_from(arguments).err()?;

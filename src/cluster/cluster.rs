@@ -11,28 +11,22 @@ use apexmap_run::sweep::Sweep;
 use apexmap_run::sweep::submit_table::SubmitTable;
 use std::path::{Path, PathBuf};
 
-/// The surroundings of a command's campaigns.
 #[derive(Default)]
 pub struct Cluster {
     pub site: Site,
-    /// The requests of the flags to the batch system.
     pub flags: SubmitTable,
-    /// Whether the flags request jobs.
     pub submits: bool,
 }
 
 impl Cluster {
-    /// Reads the site file.
     pub fn load() -> Result<Self> {
         Ok(Self { site: Site::load()?, ..Self::default() })
     }
 
-    /// Plans the campaigns of a request for this machine.
     pub fn planner<'a>(&'a self, request: &'a Request) -> Planner<'a> {
         Planner::new(request, self)
     }
 
-    /// Returns the name of the batch system, if the flags, the sweep or the site file name one.
     fn system(&self, sweep: &Sweep) -> Option<String> {
         let of_sweep = sweep.launch.submit.as_ref().and_then(|submit| submit.get_ref().system.clone());
         self.flags.system.clone().or(of_sweep).or_else(|| self.site.file.submit.system.clone())
@@ -46,9 +40,8 @@ impl Surroundings for Cluster {
         SiteSettings { machine, workers, environment, origins }
     }
 
-    /// Returns the machine's name in results, which distinguishes samples of different machines: that of the result's earlier jobs,
-    /// the site file's, the cluster's in a Slurm allocation, the cluster's from the batch system of jobs. Login nodes of one cluster
-    /// have different names, so the cluster's name is preferred to the host's.
+    /// That of the result's earlier jobs, the site file's, the cluster's in a Slurm allocation, or the cluster's from the batch system of
+    /// jobs. Login nodes of one cluster have different names, so the cluster's name is preferred to the host's.
     fn machine_name(&self, sweep: &Sweep, result: &Path, consent: Consent) -> Option<String> {
         name_from_jobs(result).or_else(|| self.site.file.machine.clone()).or_else(name_from_allocation).or_else(|| {
             if !self.submits && sweep.launch.submit.is_none() {
@@ -67,7 +60,6 @@ impl Surroundings for Cluster {
     }
 }
 
-/// Returns the name in a result that has jobs.
 fn name_from_jobs(result: &Path) -> Option<String> {
     let folder = Folder { path: result.to_owned() };
     folder.path.join("jobs").is_dir().then(|| Manifest::read(&folder).ok())?.map(|manifest| manifest.machine)

@@ -12,11 +12,8 @@ use apexmap_run::campaign::each_node::EachNode;
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::launch::{HostsSource, allocation, hosts};
 
-/// Finds the nodes: those of `--hosts`, `--hostfile` or the sweep, else those of the partition of its jobs, else those of this
-/// allocation. Nodes that cannot run jobs are named and left out.
-///
-/// # Errors
-/// If no source names nodes, no node can run jobs, or threads would have to start on other nodes.
+/// The nodes of `--hosts`, `--hostfile` or the sweep, else those of the partition of its jobs, else those of this allocation. Nodes
+/// that cannot run jobs are named and left out.
 pub fn find(cluster: &Cluster, request: &Request) -> Result<EachNode> {
     let empty_request = Request { each_node: Some(EachNode::default()), ..request.clone() };
     let base = cluster.planner(&empty_request).plan()?;
@@ -49,7 +46,7 @@ pub fn find(cluster: &Cluster, request: &Request) -> Result<EachNode> {
     EachNode::new(names.iter().map(String::as_str))
 }
 
-/// Returns those of the `given` nodes, or of all nodes of the partition, that jobs may get.
+/// Those of the `given` nodes, or of all nodes of the partition, that jobs may get.
 fn find_usable(base: &Campaign, cluster: &Cluster, given: Option<Vec<String>>) -> Result<EachNode> {
     let Listing { options, system, name, nodes } = list_nodes(base, cluster)?;
     let (listed, program) = nodes.map_or_else(Default::default, |(table, _, program)| (table.nodes(), program));

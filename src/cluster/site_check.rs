@@ -7,7 +7,6 @@ use apexmap_base::error::{ErrorKind, Result};
 use apexmap_measure::comm::TransportKind;
 use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Request, Surroundings, trial, trust, worker};
-use apexmap_run::drive::driver::Watcher;
 use apexmap_run::drive::plan::Plan;
 use apexmap_run::launch::mpi::{Mpi, short_name};
 use apexmap_run::launch::{self, LauncherEntry, srun};
@@ -17,13 +16,11 @@ use nix::sys::statfs::statfs;
 use std::path::Path;
 use std::process::Command;
 
-/// A test, and its outcome.
 pub struct SiteTest {
     pub subject: String,
     pub outcome: Outcome,
 }
 
-/// The outcome of a test with its text.
 pub enum Outcome {
     Passed(String),
     /// It cannot be decided here.
@@ -68,14 +65,13 @@ pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, repo
     report(SiteTest { subject: format!("folder {}", out.display()), outcome: judge_file_system(out) })
 }
 
-/// Returns the options of jobs for users without flags and without an account.
+/// For users without flags and without an account.
 fn job_options(site: &Site) -> Result<SubmitTable> {
     let account = AccountRule::default();
     Site { file: SiteFile { account, ..site.file.clone() }, ..site.clone() }.fill_options(SubmitTable::default())
 }
 
-/// Returns true if the key of the site file applies to the launcher. The key `mpi` applies to those that are installed and not of
-/// another MPI.
+/// The key `mpi` applies to launchers that are installed and not of another MPI.
 fn is_tried(launcher: &LauncherEntry, key: &str, library: &str) -> bool {
     let is_of_library = match launcher.id {
         "openmpi" => library.contains("Open MPI"),
@@ -85,7 +81,7 @@ fn is_tried(launcher: &LauncherEntry, key: &str, library: &str) -> bool {
     key == launcher.id || key == "mpi" && is_of_library && is_installed(launcher)
 }
 
-/// Returns whether the program of a launcher is that of an MPI library: PALS and Open MPI both have an `mpiexec`.
+/// PALS and Open MPI both have an `mpiexec`.
 fn belongs_to_library(launcher: &LauncherEntry) -> bool {
     let Ok(starter) = (launcher.make)(&[]) else { return false };
     starter.programs().iter().any(|program| {
@@ -126,7 +122,7 @@ fn try_launcher(
         let request =
             Request { worker: Some(worker.to_owned()), out: Some(out.join("site-check")), ..Request::default() };
         let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
-        trial::carry_out(&campaign, size, &Starter::check(&campaign)?, &|_: &Plan| Box::new(Silent), interrupted)
+        trial::carry_out(&campaign, size, &Starter::check(&campaign)?, &|_: &Plan| Box::new(()), interrupted)
     };
     match try_ranks() {
         Ok(trial) => Ok(Outcome::Passed(format!("ranks {}", trial::describe_ranks(&trial.launch)))),
@@ -136,7 +132,7 @@ fn try_launcher(
 }
 
 /// Numbers of file systems (linux/magic.h and the manual of statfs), and their names.
-const SHARED_FILE_SYSTEMS: [(u64, &str); 12] = [
+const SHARED_FILE_SYSTEMS: [(i128, &str); 12] = [
     (0x6969, "NFS"),
     (0x0BD0_0BD0, "Lustre"),
     (0x4750_4653, "GPFS"),
@@ -151,11 +147,12 @@ const SHARED_FILE_SYSTEMS: [(u64, &str); 12] = [
     (0x7461_636F, "OCFS2"),
 ];
 
-/// Judges by the kind of the file system whether compute nodes see the path.
+/// By the kind of the file system.
 fn judge_file_system(path: &Path) -> Outcome {
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let number = match statfs(existing) {
-        Ok(state) => state.filesystem_type().0 as u64 & 0xFFFF_FFFF,
+        // The type of the number differs between C libraries.
+        Ok(state) => i128::from(state.filesystem_type().0) & 0xFFFF_FFFF,
         Err(error) => return Outcome::Failed(format!("cannot read its file system: {error}")),
     };
     match SHARED_FILE_SYSTEMS.iter().find(|(kind, _)| *kind == number) {
@@ -165,8 +162,3 @@ fn judge_file_system(path: &Path) -> Outcome {
         )),
     }
 }
-
-/// Shows nothing.
-struct Silent;
-
-impl Watcher for Silent {}

@@ -1,6 +1,6 @@
 //! `apexmap ab`: two commands, or two variants of a sweep, in alternating runs, and the ratio of their speeds.
 
-use super::format::pretty;
+use super::pretty;
 use super::run_command::{ValueOptions, split_words};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::guarded::TemporaryFolder;
@@ -133,7 +133,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Arguments {
-    /// Describes both sides.
     fn names(&self) -> [String; 2] {
         if self.sweep.is_none() {
             return [&self.a, &self.b].map(|text| text.clone().unwrap_or_default());
@@ -150,7 +149,6 @@ impl Arguments {
         Commands::new([a?, b?])
     }
 
-    /// Plans both sides of a sweep.
     fn launches(&self, path: &Path) -> Result<Launches> {
         let folder = TemporaryFolder::create("ab")?;
         let sweep = ready::open(path, Machine::detect())?;
@@ -169,7 +167,6 @@ impl Arguments {
     }
 }
 
-/// Reads `pages=huge`.
 fn setting(text: &str) -> Result<(&str, Scalar)> {
     let (name, value) = text.split_once('=').ok_or_else(|| {
         Error::input(format!("{text} is no setting of a parameter"), "write --set-a pages=huge --set-b pages=base")
@@ -203,7 +200,7 @@ fn write(result: &mut PairedResult, pairs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Adds to the error of a comparison that did not come to its end what it has, and how to continue.
+/// Adds what the comparison has, and how to continue.
 fn explain(error: Error, pairs: usize, is_kept: bool) -> Error {
     let pairs = plural(pairs, "pair");
     let next =
@@ -214,7 +211,6 @@ fn explain(error: Error, pairs: usize, is_kept: bool) -> Error {
     }
 }
 
-/// The numbers to print.
 #[derive(Serialize)]
 struct Comparison<'a> {
     a: &'a str,
@@ -235,7 +231,7 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Returns `None` before the second pair.
+    /// `None` before the second pair.
     fn new(
         [a, b]: &'a [String; 2],
         column: Option<&'a str>,
@@ -258,7 +254,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Returns the lines for people; the last one has the ratio.
+    /// The last line has the ratio.
     fn text(&self) -> String {
         let mut text = String::new();
         for (side, name, median) in [("A", self.a, self.medians[0]), ("B", self.b, self.medians[1])] {

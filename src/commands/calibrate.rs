@@ -13,8 +13,7 @@ use apexmap_measure::provenance;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
-use apexmap_run::campaign::local;
-use apexmap_run::campaign::{Campaign, Conduct, Measured, Request};
+use apexmap_run::campaign::{Campaign, Conduct, Measured, Request, local};
 use apexmap_run::launch::{self, LauncherEntry, hosts};
 use apexmap_run::sweep::{self, Machine};
 use apexmap_study::calibrate::counts::{Costs, shorten};
@@ -71,14 +70,14 @@ pub struct Arguments {
     machine: Option<String>,
 }
 
-/// Returns a parser for the MPI launchers that need no command.
+/// Those that need no command.
 fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
     let launchers = launch::launchers_for(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
     let values = launchers.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary.as_str()));
     PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
 }
 
-/// The two stages of every calibration, and the one before them that chooses the numbers of messages over MPI.
+/// Every calibration has two stages, and over MPI one before them that chooses the numbers of messages.
 const COUNTS_STAGE: &str = "stage 1 of 3: time of messages";
 const STAGES_OF_THREADS: [&str; 2] =
     ["stage 1 of 2: caches, memory and messages", "stage 2 of 2: edges of caches and of address translation"];
@@ -92,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Reads `gpu0` or `0`.
+/// `gpu0` or `0`.
 fn device_number(text: &str) -> std::result::Result<u64, String> {
     let number = text.strip_prefix("gpu").unwrap_or(text).parse();
     number.map_err(|_| "write gpu and the number of a device, such as gpu0; `apexmap devices` lists them".to_owned())
@@ -173,7 +172,6 @@ fn measure(arguments: &Arguments) -> Result<()> {
     measured
 }
 
-/// Writes the card and the report, and prints the classic numbers.
 fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Result<()> {
     let folder = Folder::open(folder)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.own_card());
@@ -188,7 +186,7 @@ fn write(card: &Card, host: &Host, arguments: &Arguments, folder: &Path) -> Resu
     ))
 }
 
-/// The stages of a calibration: each is a sweep in the same folder, which includes the points of the stage before.
+/// Each stage is a sweep in the same folder, which includes the points of the stage before.
 struct Stages<'a> {
     arguments: &'a Arguments,
     /// The `launch` table of each sweep.
@@ -219,13 +217,12 @@ impl<'a> Stages<'a> {
         Self { arguments, launch, folder, allows_disturbed, was_refused, is_checked: false, replaces }
     }
 
-    /// Returns all samples of the folder; those of its last plan are current.
+    /// Those of the folder's last plan are current.
     fn samples(&self) -> Result<Samples> {
         Ok(Samples::from(Folder::open(&self.folder)?.table()?))
     }
 
-    /// Measures the missing points of a stage. Failed points are returned as the inner result, because the caller continues with
-    /// the rest.
+    /// Failed points are the inner result, because the caller continues with the rest.
     fn measure(&mut self, probes: &[Probe], shapes: &[Probe], stage: &'static str) -> Result<(Campaign, Result<()>)> {
         let arguments = self.arguments;
         let text = calibrate::sweep(&[probes, shapes].concat(), &self.launch, arguments.launches);
@@ -255,8 +252,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Measures the missing points. If the machine is disturbed before the first sample, asks the user on a terminal, and ends
-    /// otherwise, because the card would be refused.
+    /// If the machine is disturbed before the first sample, asks on a terminal and ends otherwise: the card would be refused.
     fn measure_if_quiet(&mut self, campaign: &Campaign, conduct: Conduct) -> Result<Result<Measured>> {
         let checks = !self.is_checked && !self.allows_disturbed;
         self.is_checked = true;
@@ -279,8 +275,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Asks on a terminal whether to measure a disturbed machine; the display has said why. Without a terminal and in the background
-/// the answer is no.
+/// The display has said why the machine is disturbed. Without a terminal and in the background the answer is no.
 fn agrees() -> Result<bool> {
     if !(io::stderr().is_terminal() && can_answer()) {
         return Ok(false);

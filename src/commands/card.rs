@@ -1,6 +1,6 @@
 //! `apexmap card`: shows a machine card; and the option `--card`: the card that a result's bounds come from.
 
-use super::format::pretty;
+use super::pretty;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::terminal::{print, print_data, terminal_width};
@@ -20,7 +20,7 @@ pub struct CardArguments {
 }
 
 impl CardArguments {
-    /// Returns the card, if one was given. It must come from one of these hosts, or from the machine that the result names.
+    /// A given card must come from one of these hosts, or from the machine that the result names.
     pub fn find(&self, machine: &str, hosts: &[&Host]) -> Result<Option<Card>> {
         let Some(path) = &self.card else { return Ok(None) };
         let mut card = match path.to_str() {
@@ -54,7 +54,6 @@ fn foreign_card(path: &Path, limits: &Limits, machine: &str) -> Error {
     )
 }
 
-/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// The classic numbers with 95 % intervals; with --all also the others
@@ -102,13 +101,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Returns the classic numbers; all numbers of a card that has no classic ones.
+/// The classic numbers; all numbers of a card that has no classic ones.
 pub fn classic_text(card: &Card) -> String {
     let classic = classic::text(card, terminal_width());
     if classic.is_empty() { card_text(card, terminal_width()) } else { classic }
 }
 
-/// Returns the classic numbers that the card contains, then all its numbers.
 fn full_text(card: &Card) -> String {
     let classic = classic::text(card, terminal_width());
     match classic.is_empty() {

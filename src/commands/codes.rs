@@ -60,7 +60,7 @@ fn list(codes: &[Code]) -> String {
     table.to_string()
 }
 
-/// Returns the rate of each code on each map of the samples, and why some have none.
+/// The rate of each code on each map of the samples, and why some have none.
 fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> {
     let rates = CodeRates::new(samples)?;
     let columns = rates.columns();
@@ -91,7 +91,6 @@ fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> 
     Ok(format!("{table}{}", wrap_lines(&describe(&notes, labels.len()), terminal_width())))
 }
 
-/// The limit of the rate of a code, as a clause.
 #[derive(Clone, PartialEq)]
 enum Note {
     ReadAt(f64, String),
@@ -112,7 +111,7 @@ fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
     read_at.into_iter().chain(sweep).chain(missing).collect()
 }
 
-/// Returns the sentences for notes with the labels of their maps. Notes of all `maps` have no label.
+/// Notes of all `maps` have no label.
 fn describe(notes: &[(Note, String)], maps: usize) -> String {
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (note, label) in notes {

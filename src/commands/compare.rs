@@ -1,27 +1,23 @@
 //! `apexmap compare`: compares results and published machines.
 
-use super::compare_folder;
-use super::format::pretty;
 use super::opened::Opened;
 use super::own_model::OwnModels;
 use super::plot::style;
+use super::{compare_folder, pretty};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::plural;
 use apexmap_draw::figure::Style;
-use apexmap_pages::compare::devices;
 use apexmap_pages::compare::limit::Conditions;
 use apexmap_pages::compare::machine::{Machine, content_hash, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
-use apexmap_pages::compare::published_machines;
 use apexmap_pages::compare::ratio::Decision;
 use apexmap_pages::compare::regression::{self, Outcome, RegressionCheck};
-use apexmap_pages::compare::sections;
 use apexmap_pages::compare::sections::check;
 use apexmap_pages::compare::sections::provenance::environment_differences;
-use apexmap_pages::compare::{Comparison, compare};
+use apexmap_pages::compare::{Comparison, compare, devices, published_machines, sections};
 use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -158,7 +154,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     check.as_ref().map_or(Ok(()), report_verdict)
 }
 
-/// Adds the decision, the codes and the models that the user chose.
 fn with_choices<'a>(arguments: &Arguments, comparison: Comparison<'a>) -> Result<Comparison<'a>> {
     let codes = arguments.codes.as_deref().map_or_else(|| Ok(codes::list_known()), codes::read_with_known)?;
     let models = arguments.models.read()?;
@@ -176,7 +171,6 @@ fn with_choices<'a>(arguments: &Arguments, comparison: Comparison<'a>) -> Result
     Ok(Comparison { decision: arguments.significance, codes, models, ..comparison })
 }
 
-/// Returns an error with exit code 5 if a machine was disturbed.
 fn require_quiet(comparison: &Comparison) -> Result<()> {
     let disturbed: Vec<String> =
         comparison.disturbed_machines().map(|(name, health)| format!("{name} was {}", health.sentence())).collect();
@@ -252,7 +246,7 @@ fn parameter_column(name: &str) -> Result<String> {
     Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &names)))
 }
 
-/// Returns `compare/A-vs-B`, in characters that every file system accepts.
+/// `compare/A-vs-B`, in characters that every file system accepts.
 fn default_folder(machines: &[Machine]) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
     let folder_name = |machine: &Machine| {
@@ -264,7 +258,7 @@ fn default_folder(machines: &[Machine]) -> PathBuf {
     Path::new("compare").join(name)
 }
 
-/// Reads all machines in the order given. Published machines are predicted at the points of the measured ones.
+/// In the order given. Published machines are predicted at the points of the measured ones.
 fn read_machines(inputs: &[String], conditions: &[String]) -> Result<Vec<Machine>> {
     let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
     let mut measured = Vec::new();
@@ -282,7 +276,6 @@ fn read_machines(inputs: &[String], conditions: &[String]) -> Result<Vec<Machine
     Ok(cards.iter().filter_map(next).collect())
 }
 
-/// Gives the machines the cards of `--cards`.
 fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
     if !cards.is_empty() && cards.len() != machines.len() {
         return Err(Error::input(
@@ -296,7 +289,6 @@ fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Gives the machines the numbers of cores of `--cores`.
 fn give_cores(machines: &mut [Machine], cores: &[String]) -> Result<()> {
     let next = "give one number per machine, separated by commas; an empty entry keeps a result's own number";
     if !cores.is_empty() && cores.len() != machines.len() {
@@ -311,7 +303,7 @@ fn give_cores(machines: &mut [Machine], cores: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the card if the input is a published machine or a card file.
+/// If the input is a published machine or a card file.
 fn card(given: &str) -> Result<Option<Card>> {
     let published = apexmap_theory::machine::is_published(given);
     let path = Path::new(given);
@@ -321,7 +313,7 @@ fn card(given: &str) -> Result<Option<Card>> {
     }
 }
 
-/// Opens a result folder or a Parquet file, with an optional condition in brackets.
+/// A result folder or a Parquet file, with an optional condition in brackets.
 fn open(given: &str, common: &[String]) -> Result<Machine> {
     let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
         // The name of a file may contain brackets.

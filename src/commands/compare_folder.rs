@@ -1,18 +1,15 @@
 //! The folder of a comparison. It records which results it compares, so that no other comparison overwrites it.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
-use apexmap_base::regular_file;
 use apexmap_base::terminal::note;
+use apexmap_base::{new_file, regular_file};
 use apexmap_pages::compare::machine::{Machine, Origin};
 use apexmap_results::disk::Folder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Name of the record.
 const RECORD_FILE: &str = "comparison.json";
 
-/// The record of a folder's comparison.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Record {
     /// The results in order: absolute paths, with a condition in brackets, or names of published machines.
@@ -29,8 +26,7 @@ pub fn record_entry(machine: &Machine) -> String {
     }
 }
 
-/// Prepares a folder for the comparison of these results, as [`record_entry`] names them. The same comparison may overwrite its own
-/// folder.
+/// For the comparison of results that [`record_entry`] names. The same comparison may overwrite its own folder.
 pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     let record = Record { compares };
     if let Some(contents) = other_contents(path, &record)? {
@@ -50,7 +46,7 @@ pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> 
     new_file::replace_contents(&path.join(RECORD_FILE), text + "\n")
 }
 
-/// Describes other contents of a folder; returns `None` if the folder is free or holds this comparison.
+/// `None` if the folder is free or holds this comparison.
 fn other_contents(path: &Path, wanted: &Record) -> Result<Option<String>> {
     let has = |name: &str| path.join(name).exists();
     let file = path.join(RECORD_FILE);

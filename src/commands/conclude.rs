@@ -15,12 +15,11 @@ use apexmap_run::drive::plan::{Plan, Progress as PlanProgress};
 use apexmap_study::nodes;
 use std::path::Path;
 
-/// Returns the progress display of a run on this terminal. A map also shows the samples that the result in this folder has.
+/// The progress of a run on this terminal. A map also shows the samples that the result in this folder has.
 pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan, folder))
 }
 
-/// The last words of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The numbers, then the place of the report that is written, with fits of models if they are wanted.
@@ -32,7 +31,7 @@ pub enum Shown {
     Nothing,
 }
 
-/// Ends a run without missing points. Keeps a report that the result already has, unless fits are to be added to it.
+/// Keeps a report that the result already has, unless fits are to be added to it.
 pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, shown: Shown) -> Result<()> {
     let points = plural(campaign.plan.entries.len(), "point");
     let samples = Samples::from(measured.table);
@@ -54,7 +53,7 @@ pub fn nothing_to_do(campaign: &Campaign, measured: Measured, conduct: Conduct, 
     finish(campaign, (&samples, &measured.progress), conduct, shown)
 }
 
-/// Writes the report of an interrupted run, if it has samples. A report that cannot be written is only a note.
+/// A report that cannot be written is only a note.
 pub fn draw_interrupted(campaign: &Campaign) {
     let folder = Folder { path: campaign.folder.clone() };
     let samples = folder.table().map(Samples::from);

@@ -1,6 +1,6 @@
 //! `apexmap devices`: lists the GPUs and other devices that kernels of the family gpu run on.
 
-use super::format::pretty;
+use super::pretty;
 use apexmap_base::error::Result;
 use apexmap_base::terminal::{print, print_data};
 use apexmap_base::text_table::{Align, TextTable};

@@ -4,16 +4,15 @@ use apexmap_base::error::{Error, ErrorKind, Location};
 use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printable, wrap_lines};
 use textwrap::core::display_width;
 
-/// Maximum number of characters of the error and of the help. Arguments may be longer, and the error need not repeat them.
+/// Of the error and of the help. Arguments may be longer, and the error need not repeat them.
 const MAX_CHARACTERS: usize = 4000;
-/// Maximum number of characters of a place, and of its line on either side.
+/// Of a place, and of its line on either side.
 const MAX_CONTEXT: usize = 100;
 /// Columns between the stops of tabs.
 const TAB: usize = 4;
-/// Width of an error with a place if standard error is not a terminal.
+/// If standard error is not a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// A part of an error that has a colour.
 #[derive(Clone, Copy)]
 enum Part {
     Error,
@@ -23,7 +22,7 @@ enum Part {
     Place,
 }
 
-/// Prints an error to standard error, wrapped between words on a terminal.
+/// To standard error, wrapped between words on a terminal.
 pub fn show(error: &Error) {
     let width = error_width();
     let text = render(error, supports_colours(&std::io::stderr()), width.unwrap_or(DEFAULT_WIDTH));
@@ -34,7 +33,7 @@ pub fn show(error: &Error) {
     }
 }
 
-/// Formats an error for a terminal of `width` columns, in printable characters and with bounded length.
+/// For a terminal of `width` columns, in printable characters and with bounded length.
 pub fn render(error: &Error, colour: bool, width: usize) -> String {
     let error = &Error {
         message: cut(&error.message, MAX_CHARACTERS),
@@ -58,7 +57,7 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
     text
 }
 
-/// Draws the first line of a place with its number, and underlines the place. Three dots mark omitted text.
+/// Draws the first line of a place with its number. Three dots mark omitted text.
 fn draw(place: &Location, paint: &dyn Fn(Part, &str) -> String) -> String {
     let whole = place.text.as_str();
     let start = whole.floor_char_boundary(place.span.start);
@@ -96,7 +95,6 @@ fn in_colour(part: Part, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// Replaces tabs by spaces.
 fn expand(text: &str) -> String {
     let mut expanded = String::new();
     for c in text.chars() {
@@ -108,7 +106,7 @@ fn expand(text: &str) -> String {
     expanded
 }
 
-/// Cuts a text to `most` characters, makes it printable, and marks the cut with three dots.
+/// The first `most` characters in printable form, with three dots for omitted text.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", to_printable(&text[..end])),
@@ -116,7 +114,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the last `most` characters in printable form, with three dots for omitted text.
+/// The last `most` characters in printable form, with three dots for omitted text.
 fn end_of(text: &str, most: usize) -> String {
     match text.char_indices().nth_back(most) {
         Some((before, letter)) => format!("...{}", to_printable(&text[before + letter.len_utf8()..])),

@@ -1,8 +1,7 @@
 //! `apexmap export`: writes samples in the formats of other programs.
 
-use super::columns::names;
 use super::opened::read;
-use super::selection::Selection;
+use super::selection::{Selection, names};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, write_data};
@@ -77,7 +76,7 @@ fn export_samples(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes to a file or to standard output. A closed pipe ends the output without an error.
+/// To a file or to standard output. A closed pipe ends the output without an error.
 fn write_output(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let Some(path) = out else { return write_data(write) };
     new_file::write_user_file(path, |file| {

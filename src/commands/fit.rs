@@ -1,12 +1,10 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
-use super::fit_formula::residuals;
-use super::fit_formula::{self, FormulaOptions};
-use super::format::{Format, pretty};
+use super::fit_formula::{self, FormulaOptions, residuals};
 use super::opened::Opened;
-use super::own_model;
 use super::predict::{format_interval, number};
 use super::selection::Selection;
+use super::{Format, own_model, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
@@ -103,7 +101,7 @@ fn fit_model(arguments: &Arguments) -> Result<()> {
     fit_and_print(arguments, (model, None), (&data, &samples), &roles, &manifest)
 }
 
-/// Fits a model, draws its figures, and prints the fit. `own` is the model if it is a formula.
+/// `own` is the model if it is a formula.
 fn fit_and_print(
     arguments: &Arguments,
     (model, own): (&dyn Model, Option<&FormulaModel>),
@@ -149,7 +147,7 @@ fn fit_and_print(
     }
 }
 
-/// Returns a fit whose points call their rates measured or simulated.
+/// The points call their rates measured or simulated.
 fn named_rates(fit: &Fit, words: RateWords) -> Result<serde_json::Value> {
     let mut fit = serde_json::to_value(fit).map_err(|e| Error::internal(format!("cannot write JSON: {e}")))?;
     for point in fit["points"].as_array_mut().into_iter().flatten().filter_map(|point| point.as_object_mut()) {
@@ -160,7 +158,6 @@ fn named_rates(fit: &Fit, words: RateWords) -> Result<serde_json::Value> {
     Ok(fit)
 }
 
-/// Creates the error about a missing --model. It names the models of the result's kernels.
 fn no_model_error(samples: &Samples) -> Error {
     let kernels = samples.good().words("kernel").into_iter().map(str::to_owned).collect::<Vec<_>>();
     let explains = |about: &models::About| about.explains.iter().any(|id| kernels.iter().any(|kernel| kernel == id));
@@ -179,7 +176,7 @@ fn no_model_error(samples: &Samples) -> Error {
     }
 }
 
-/// Writes the figures, and prints their names to standard error, because standard output contains the fit.
+/// Prints the names of the figures to standard error, because standard output contains the fit.
 fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     let over = if data.oversubscribed { ", oversubscribed" } else { "" };
@@ -212,7 +209,6 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
     settings.iter().map(parse_setting).collect()
 }
 
-/// Returns the role of each parameter: held, fitted or unknown.
 fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples: &Samples) -> Result<Vec<Role>> {
     let card = match &arguments.machine {
         Some(name) => Some(Card::find(name)?),
@@ -232,10 +228,9 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
     Ok(model_fit::roles(model, (samples, host), card.as_ref(), &held, &free))
 }
 
-/// Heading of the column of bootstrap intervals.
 const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
-/// Remark on a parameter that is usually fitted but has only the card's value.
+/// Of a parameter that is usually fitted.
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
@@ -286,7 +281,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     text
 }
 
-/// Returns the table of the machine's parameters: estimates with intervals, or the reason why an estimate is missing.
+/// Estimates with intervals, or the reason why an estimate is missing.
 fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     let unit = |name: &str| models::scan::parameter(model, name).map_or(Unit::None, |p| p.unit());
     let with_unit = |name: &str, value: f64| {

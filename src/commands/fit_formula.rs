@@ -1,8 +1,7 @@
 //! `apexmap fit --formula` and `apexmap fit --model FILE.toml`: models that users write. The table of residuals of a fit.
 
-use super::format::{Format, pretty};
-use super::own_model;
 use super::predict::{format_interval, number};
+use super::{Format, own_model, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::{note, print, print_data};
@@ -34,7 +33,7 @@ pub struct FormulaOptions {
 }
 
 impl FormulaOptions {
-    /// Reads the formula for these samples. The names of `hold` are parameters, too.
+    /// The names of `hold` are parameters, too.
     pub fn model(&self, samples: &Samples, hold: &[String]) -> Result<Option<FormulaModel>> {
         let Some(text) = &self.formula else { return Ok(None) };
         if self.fit.is_empty() {
@@ -57,7 +56,6 @@ impl FormulaOptions {
         FormulaModel::new(text, &formula::names(samples, parameters)).map(Some)
     }
 
-    /// Replaces the roles of parameters with a starting value.
     pub fn start(&self, model: &dyn Model, roles: &mut [Role]) -> Result<()> {
         for (name, value) in self.fit.iter().filter_map(|text| text.split_once('=')) {
             let place = model.about().parameters.iter().position(|parameter| parameter.number == name.trim());
@@ -70,12 +68,12 @@ impl FormulaOptions {
         Ok(())
     }
 
-    /// Returns the arguments that repeat the fit.
+    /// The arguments that repeat the fit.
     pub fn command(&self) -> String {
         format!("--formula '{}' --fit {}", self.formula.as_deref().unwrap_or_default(), self.fit.join(","))
     }
 
-    /// Writes the fitted formula, and prints the name of the file to standard error.
+    /// Prints the name of the file to standard error.
     pub fn write(&self, saved: &Saved) -> Result<()> {
         let Some(path) = &self.save else { return Ok(()) };
         new_file::write_user_file_contents(path, saved.to_toml()?)?;
@@ -130,10 +128,9 @@ pub fn check(
     print(&text)
 }
 
-/// Maximum number of points in the table of residuals.
 const MAX_POINTS: usize = 24;
 
-/// Writes the table of residuals: all points, or the [`MAX_POINTS`] with the largest deviation.
+/// All points, or the [`MAX_POINTS`] with the largest deviation.
 pub fn residuals(model: &dyn Model, measured: &[fit::Point], rates: &'static str, text: &mut String) {
     let varying = model_fit::varying_variables(measured);
     let mut points: Vec<&fit::Point> = measured.iter().collect();

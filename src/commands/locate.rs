@@ -1,13 +1,12 @@
 //! `apexmap locate`: how each line of a program walks through memory.
 
-use super::format::pretty;
 use super::opened::Opened;
+use super::pretty;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
-use apexmap_base::new_file;
-use apexmap_base::regular_file;
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, terminal_width, wrap_lines};
 use apexmap_base::units::bytes;
+use apexmap_base::{new_file, regular_file};
 use apexmap_locate::analysis::Analysis;
 use apexmap_locate::located::{Caches, Located};
 use apexmap_locate::site::Site;
@@ -66,13 +65,11 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
-/// A trace, from a program or from a text.
 struct Trace {
     name: String,
     sites: Vec<Site>,
     accesses: u64,
     notes: Vec<String>,
-    /// How a traced program ended.
     exit: Option<ExitStatus>,
 }
 
@@ -115,7 +112,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Locates the codes of the demonstration, each from its own function on.
 fn demonstrate(codes: Option<&Path>) -> Result<()> {
     let folder = TemporaryFolder::create("locate")?;
     let program = demo::build(&folder.path)?;
@@ -136,7 +132,7 @@ fn demonstrate(codes: Option<&Path>) -> Result<()> {
     print(&screen::programs(&programs))
 }
 
-/// Prints the first screen. Standard output belongs to a traced program.
+/// Standard output belongs to a traced program.
 fn print_screen(located: &Located, notes: &[String], is_traced: bool) -> Result<()> {
     let width = if is_traced { error_width() } else { terminal_width() }.unwrap_or(80);
     let table = screen::text(located, width);
@@ -149,7 +145,7 @@ fn print_screen(located: &Located, notes: &[String], is_traced: bool) -> Result<
     print(&text)
 }
 
-/// Returns the exit code of a program, as a shell gives it: 128 plus the number of a signal that ended it.
+/// As a shell gives it: 128 plus the number of a signal that ended the program.
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
@@ -185,7 +181,7 @@ fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace
     Ok(Trace { name, sites: traced.sites, accesses: traced.accesses, notes: traced.notes, exit: Some(traced.exit) })
 }
 
-/// Returns the second cache and the last one of this machine, and a note if their sizes are unknown.
+/// The second cache and the last one of this machine, and a note if their sizes are unknown.
 fn caches(machine: &Hardware) -> (Caches, Option<String>) {
     let reported = machine.usable().next().map(|thread| thread.caches.as_slice()).unwrap_or_default();
     let second = reported.iter().find(|cache| cache.level == 2).map(|cache| cache.bytes);
@@ -203,8 +199,7 @@ fn sampling_note(located: &Located) -> Option<String> {
     (level > 0).then(|| format!("Reuse and misses are estimated from one of {} lines.", 1u64 << level))
 }
 
-/// Returns the output of --json: all parts, and in `lines_over_time` the lines that were reached for the first time, over the accesses. One
-/// of 2^`level` lines was sampled at last.
+/// `lines_over_time` counts the lines that were reached for the first time. One of 2^`level` lines was sampled at last.
 fn json(trace: &Trace, located: &Located, notes: &[String]) -> serde_json::Value {
     serde_json::json!({
         "name": trace.name,

@@ -5,7 +5,6 @@ mod archive;
 mod calibrate;
 mod card;
 mod codes;
-mod columns;
 mod compare;
 mod compare_folder;
 mod conclude;
@@ -14,7 +13,6 @@ pub mod diagnostics;
 mod export;
 mod fit;
 mod fit_formula;
-mod format;
 mod import;
 mod live;
 mod locate;
@@ -37,12 +35,13 @@ mod sweeps;
 mod try_launch;
 mod validate;
 
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_measure::cli::kernels;
 use apexmap_run::sweep::ready;
+use serde::Serialize;
 use std::path::Path;
 
-/// Defines the parser, the dispatch and the groups of the commands. Each command is a module with `Arguments` and `run(&Arguments)`.
+/// Each command is a module with `Arguments` and `run(&Arguments)`. Defines parser, dispatch and groups.
 macro_rules! commands {
     ($($group:literal:
         first { $($(#[$about:meta])* $name:ident => $module:ident,)* }
@@ -145,7 +144,25 @@ commands! {
     }
 }
 
-/// Returns whether `apexmap run WORD` would run a sweep. Used for advice if the word is given as a command.
+/// Whether `apexmap run WORD` would run a sweep, for advice if the word is given as a command.
 pub fn is_sweep(word: &str) -> bool {
     Path::new(word).is_file() || ready::find_by_name(Path::new(word)).is_some()
+}
+
+/// Output formats of models and their fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Table,
+    Json,
+    Toml,
+}
+
+/// Indented JSON with a line break at its end.
+fn pretty(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    Ok(text.map_err(|e| Error::internal(format!("cannot write JSON: {e}")))? + "\n")
+}
+
+fn toml(value: &impl Serialize) -> Result<String> {
+    toml::to_string_pretty(value).map_err(|e| Error::internal(format!("cannot write TOML: {e}")))
 }

@@ -80,7 +80,6 @@ fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Returns an empty table of names and meanings.
 fn meaning_table(indent: usize) -> TextTable {
     TextTable::new([Align::Left; 2]).with_indent(indent).with_width(terminal_width())
 }

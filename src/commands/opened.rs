@@ -14,7 +14,6 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use std::path::{Path, PathBuf};
 
-/// An open result.
 pub struct Opened {
     named: PathBuf,
     /// `None` for samples without their folder.
@@ -28,7 +27,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens a result. Archives and reports are unpacked into a temporary folder.
+    /// Archives and reports are unpacked into a temporary folder.
     pub fn open(named: &Path) -> Result<Self> {
         let mut opened =
             Self { named: named.to_owned(), folder: None, unpacked: None, published: None, page_version: None };
@@ -60,7 +59,7 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Returns a copy of a result folder in a temporary folder, into which a page can be drawn. Others are copies already.
+    /// A copy of a result folder in a temporary folder, into which a page can be drawn. Others are copies already.
     pub fn into_copy(self) -> Result<Self> {
         let Some(folder) = self.folder.as_ref().filter(|_| self.unpacked.is_none()) else { return Ok(self) };
         let place = TemporaryFolder::create("copy")?;
@@ -71,7 +70,7 @@ impl Opened {
         Ok(Self { folder: Some(Folder { path: copy }), unpacked: Some(place), ..self })
     }
 
-    /// Returns the folder with manifest and card.
+    /// With manifest and card.
     pub fn folder(&self) -> Result<&Folder> {
         self.folder.as_ref().ok_or_else(|| {
             Error::input(
@@ -81,17 +80,17 @@ impl Opened {
         })
     }
 
-    /// Returns the folder; `None` for samples without their folder.
+    /// `None` for samples without their folder.
     pub fn known_folder(&self) -> Option<&Folder> {
         self.folder.as_ref()
     }
 
-    /// Returns whether the result is an archive or a report, so that nothing can be written into it.
+    /// Whether the result is an archive or a report, so that nothing can be written into it.
     pub fn is_unpacked(&self) -> bool {
         self.unpacked.is_some()
     }
 
-    /// Reads all samples. Prints notes on standard error about samples that are lost or were not checked.
+    /// Prints notes on standard error about samples that are lost or were not checked.
     pub fn samples(&self) -> Result<Samples> {
         if let Some(machine) = &self.published {
             return Ok(machine.samples.clone());
@@ -116,7 +115,7 @@ impl Opened {
     }
 }
 
-/// Returns the folder of a file if it is the samples of a result, because the manifest is needed to check them.
+/// If the file is the samples of a result, because the manifest is needed to check them.
 fn folder_of_samples(file: &Path) -> Option<Folder> {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = Folder { path: parent.unwrap_or(Path::new(".")).to_owned() };
@@ -128,7 +127,7 @@ pub fn read(result: &Path) -> Result<Samples> {
     Opened::open(result)?.samples()
 }
 
-/// Prints notes on standard error about samples without a checksum, and marks invalid times as failed.
+/// Also marks invalid times as failed.
 fn note_missing_checksum(mut table: Table, file: &Path) -> Table {
     let file = file.display();
     note(&format!(
@@ -142,7 +141,7 @@ fn note_missing_checksum(mut table: Table, file: &Path) -> Table {
     table
 }
 
-/// Reads all samples of a result folder. Prints notes about lost samples on standard error.
+/// Prints notes about lost samples on standard error.
 pub fn read_folder(folder: &Folder) -> Result<Samples> {
     let loaded = folder.load()?;
     if let Some(why) = &loaded.fallback {

@@ -15,7 +15,7 @@ pub struct OwnModels {
 }
 
 impl OwnModels {
-    /// Reads the models. They stay in memory until the end of the program, as built-in ones do.
+    /// The models stay in memory until the end of the program, as built-in ones do.
     pub fn read(&self) -> Result<Vec<&'static FormulaModel>> {
         let mut models: Vec<&'static FormulaModel> = Vec::new();
         for name in &self.models {
@@ -37,7 +37,7 @@ pub fn read(model: &str) -> Result<Option<FormulaModel>> {
     if model.ends_with(".toml") { FormulaModel::read(Path::new(model)).map(Some) } else { Ok(None) }
 }
 
-/// Returns a card without numbers, for a formula that needs none: it names the machine of the fit.
+/// The card of a formula that needs no numbers names the machine of the fit.
 pub fn card_of(model: &dyn Model) -> Option<Card> {
     model.formula()?.file().map(Saved::card)
 }

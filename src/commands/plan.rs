@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     driver::check_budget(&campaign.wanted_plan(), &Folder { path: campaign.folder.clone() }, false)
 }
 
-/// Returns the card of `--card`, or the one in the result folder.
+/// That of `--card`, or the one in the result folder.
 fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
     match given.find(&campaign.plan.context.machine, &[&provenance::host()])? {
         Some(card) => Ok(Some(card)),
@@ -88,10 +88,9 @@ fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
     }
 }
 
-/// Maximum number of values of a parameter that are listed.
 const MAX_VALUES: usize = 24;
 
-/// Writes the values of each parameter, those with several values first.
+/// Those with several values first.
 fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut kernel_ids: Vec<&str> = Vec::new();
@@ -172,7 +171,7 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     tested.into_iter().flatten().for_each(|sentence| _ = writeln!(text, "{sentence}"));
 }
 
-/// Warns if the memory of a rank fits into the caches of this machine in part, because its points may then not measure memory.
+/// If the memory of a rank fits into the caches of this machine in part, its points may not measure memory.
 fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
     let context = &campaign.plan.context;
     let machine = Machine::detect();
@@ -203,7 +202,7 @@ fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
     }
 }
 
-/// Warns if all memory fits into a memory-side cache of this machine. `bytes` is the memory of the largest launch.
+/// `bytes` is the memory of the largest launch.
 fn warn_inside_side_cache(campaign: &Campaign, bytes: u64, text: &mut String) {
     let context = &campaign.plan.context;
     let elsewhere = context.simulation.is_some() || context.launcher.remote;

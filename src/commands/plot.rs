@@ -1,8 +1,7 @@
 //! `apexmap plot`: draws a figure of any result.
 
-use super::columns::{column, names};
 use super::opened::Opened;
-use super::selection::Selection;
+use super::selection::{Selection, column, names};
 use apexmap_base::error::Result;
 use apexmap_base::terminal::{note, print};
 use apexmap_draw::figure::{self, Style};
@@ -65,12 +64,12 @@ pub struct Arguments {
     style: String,
 }
 
-/// Returns the style with this name; the command line accepts only known names.
+/// The command line accepts only known names.
 pub fn style(name: &str) -> Style {
     Style::ALL.into_iter().find(|(candidate, _)| *candidate == name).map_or(Style::Screen, |(_, style)| style)
 }
 
-/// Returns the known codes with those of a file, or else of a result folder.
+/// The known codes with those of a file, or else of a result folder.
 pub fn codes(file: Option<&Path>, result: &Opened) -> Result<Vec<Code>> {
     match (file, result.known_folder()) {
         (Some(file), _) => codes::read_with_known(file),
@@ -129,7 +128,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Returns the columns of the axes: those of --x and --y, or the defaults. A note names axes that the sweep chose.
+/// Those of --x and --y, or the defaults. A note names axes that the sweep chose.
 fn axes(arguments: &Arguments, kind: FigureKind, samples: &Samples) -> Result<(String, Vec<String>)> {
     let x = arguments.x.as_deref().map(|given| column("--x", given, samples)).transpose()?;
     let to_owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();

@@ -1,7 +1,6 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
-use super::format::{Format, pretty, toml};
-use super::own_model;
+use super::{Format, own_model, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::reservation;
@@ -59,7 +58,6 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Kinds of figures of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PlotKind {
     Surface,
@@ -118,7 +116,7 @@ fn no_machine_error(model: &dyn Model) -> Error {
     name_usable_machines(model, error)
 }
 
-/// Adds the published machines that a model can use to the help of an error about missing numbers.
+/// To the help of an error about missing numbers.
 fn name_usable_machines(model: &dyn Model, error: Error) -> Error {
     let id = model.about().id;
     let usable = match models::published::published_machines(model).as_slice() {
@@ -138,7 +136,7 @@ pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     })
 }
 
-/// Parses a finite, non-negative number with or without a unit.
+/// A finite, non-negative number with or without a unit.
 pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let help = || match (text.split_once('-'), units::suffix_names(unit).as_slice()) {
         // `1-64` is meant as a range.
@@ -156,7 +154,7 @@ pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     Ok(value)
 }
 
-/// Parses `4`, `1,2,4`, `1..64` or words.
+/// `4`, `1,2,4`, `1..64` or words.
 pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     let name = variable.name;
     let parse_value = |text: &str| match variable.words.iter().position(|word| *word == text) {
@@ -233,7 +231,7 @@ fn own_reservations(row: &ScanPoint, common: &[&str]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the domains of the numbers, each with the symbols of those that have it.
+/// With the symbols of the numbers that have each domain.
 fn domains(numbers: &Numbers) -> Vec<(String, &Domain)> {
     let mut domains: Vec<(String, &Domain)> = Vec::new();
     for NumberDomain { symbol, domain } in &numbers.domains {
@@ -245,7 +243,7 @@ fn domains(numbers: &Numbers) -> Vec<(String, &Domain)> {
     domains
 }
 
-/// Formats an interval with its unit: `[1.2 us, 1.4 us]`, or `not known` if it is too wide.
+/// `[1.2 us, 1.4 us]`, or `not known` if it is too wide.
 pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     if high.is_finite() && !is_informative((low, high)) {
         return "not known".into();
@@ -253,7 +251,7 @@ pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     format!("[{}, {}]", amount(low, unit), amount(high, unit))
 }
 
-/// Returns a table of the variables that vary, the rate, its band (if known), the bottleneck, and the reservations that are not in `common`.
+/// The variables that vary, the rate, its band, the bottleneck, and the reservations that are not in `common`.
 fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint], common: &[&str]) -> TextTable {
     let about = model.about();
     let varied = |index: usize| rows.iter().any(|row| row.x[index] != rows[0].x[index]);
@@ -290,7 +288,7 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint], common:
     table
 }
 
-/// Predictions for JSON and TOML. Neither format can represent NaN.
+/// Neither JSON nor TOML can represent NaN.
 #[derive(serde::Serialize)]
 struct PredictionOutput<'a> {
     model: &'a str,

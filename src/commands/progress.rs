@@ -34,18 +34,15 @@ const REST: u32 = 200;
 pub struct Progress {
     view: Option<LiveView>,
     started: Instant,
-    /// Seconds from then to the first launch, when the budget begins.
+    /// From then to the first launch, when the budget begins, in seconds.
     waited: f64,
-    /// Time of the next update.
     due: Instant,
     forecast: Forecast,
     repeat: Repeat,
-    /// Parameters that the sweep varies.
     varied: BTreeSet<String>,
     launches: usize,
     launch: usize,
     counts: RunCounts,
-    /// The counts before this launch.
     before: RunCounts,
     /// The current point, and the times of its samples.
     point: Option<Point>,
@@ -54,11 +51,9 @@ pub struct Progress {
     doing: String,
     /// Largest fraction of the bar that was filled.
     filled: f64,
-    /// Quietness of the machine.
     health: String,
-    /// Messages about started launches, to print each only once.
+    /// To print each message about started launches only once.
     arrivals: BTreeSet<String>,
-    /// Lines of the launches besides their events.
     output: OtherOutput,
 }
 
@@ -92,14 +87,13 @@ impl Progress {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Returns the part of the budget that has passed, in seconds, and the budget.
+    /// The part of the budget that has passed, in seconds, and the budget.
     fn spent(&self) -> Option<(f64, f64)> {
         let budget = self.repeat.budget_seconds?;
         Some(((self.elapsed_seconds() - self.waited).clamp(0.0, budget), budget))
     }
 
-    /// Returns the samples, the remaining time, and the points done; with a budget the time that has passed of it, and the points
-    /// that have a sample.
+    /// The samples, the remaining time, and the points done; with a budget its passed time, and the points that have a sample.
     fn counts(&self, left: f64, samples: f64) -> String {
         if let Some((passed, budget)) = self.spent() {
             let (passed, budget) = (units::seconds(passed.floor()), units::seconds(budget));
@@ -110,7 +104,6 @@ impl Progress {
         format!("{samples}, {} left, {points}, {elapsed} so far", describe_seconds(left))
     }
 
-    /// Returns the current point and the precision of its median.
     fn current_point(&self) -> String {
         let launch = format!("launch {} of {}", self.launch, self.launches);
         let Some(point) = &self.point else { return format!("{launch} is starting") };
@@ -129,7 +122,7 @@ impl Progress {
         format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
     }
 
-    /// Draws a frame or prints a line, if it is time.
+    /// A frame or a line, if it is time.
     fn show(&mut self) {
         let begun = Instant::now();
         if begun < self.due {
@@ -155,7 +148,7 @@ impl Progress {
     }
 }
 
-/// Returns the parameters with several values in the plan; `P` if there are several rank counts.
+/// `P` if there are several rank counts.
 fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
     let mut varied = BTreeSet::new();
     let Some(first) = plan.entries.first() else { return varied };
@@ -169,7 +162,7 @@ fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
     varied
 }
 
-/// Returns `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
+/// `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
 fn arrival(launch: &Launch) -> String {
     if launch.placement.is_empty() {
         return format!("{}: {}", plural(launch.ranks, "rank"), launch.library);

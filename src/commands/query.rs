@@ -1,9 +1,8 @@
 //! `apexmap query`: prints medians of groups of samples.
 
-use super::columns::names;
-use super::format::pretty;
 use super::opened::read;
-use super::selection::Selection;
+use super::pretty;
+use super::selection::{Selection, names};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data, terminal_width};
 use apexmap_base::units::plural;
@@ -13,7 +12,6 @@ use apexmap_results::table::columns;
 use apexmap_study::nodes;
 use std::path::PathBuf;
 
-/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns, with units
@@ -107,7 +105,7 @@ fn compare_nodes(samples: &Samples, format: Format) -> Result<()> {
     }
 }
 
-/// Prints notes about the table to standard error, because standard output may be a file.
+/// To standard error, because standard output may be a file.
 fn warn(groups: &QueryGroups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();

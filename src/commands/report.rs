@@ -97,7 +97,7 @@ fn redraw(arguments: &Arguments, opened: &Opened, models: &[&'static FormulaMode
     print_page(&warnings, &out)
 }
 
-/// Returns `NAME.redrawn.html` for a report, and `NAME.html` for an archive.
+/// `NAME.redrawn.html` for a report, and `NAME.html` for an archive.
 fn redrawn_name(named: &Path) -> PathBuf {
     let name = named.to_string_lossy();
     match name.strip_suffix(".tar.gz").or_else(|| name.strip_suffix(".tgz")) {
@@ -111,13 +111,13 @@ fn copy_page(folder: &Folder, out: &Path) -> Result<()> {
     new_file::write_user_file_contents(out, text)
 }
 
-/// Prints the numbers of a result, then makes its report. The models are fitted if that is wanted, or if the user names own ones.
+/// Prints the numbers, then makes the report. Models are fitted if that is wanted, or if the user names own ones.
 pub fn make(folder: &Folder, samples: &Samples, fits: bool, models: &[&'static FormulaModel]) -> Result<()> {
     let warnings = write(folder, samples, fits, Additions { models, ..Additions::default() })?;
     print_page(&warnings, &folder.report())
 }
 
-/// Does as [`make`], and returns the warnings of the page.
+/// As [`make`]. Returns the warnings of the page.
 fn write(folder: &Folder, samples: &Samples, fits: bool, additions: Additions) -> Result<Vec<String>> {
     let is_of_nodes = nodes::is_of_each_node(&samples.current());
     if is_of_nodes {
@@ -141,7 +141,7 @@ fn refuse_models(models: &[&'static FormulaModel]) -> Result<()> {
     Err(Error::input(message, format!("omit --model, or use apexmap fit RESULT --model {}", model.about().id)))
 }
 
-/// Prints the medians, how quiet the machine was, and the answer. Nodes that each ran the sweep alone are compared.
+/// The medians, how quiet the machine was, and the answer. Nodes that each ran the sweep alone are compared.
 pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
     let current = samples.current();
     if nodes::is_of_each_node(&current) {
@@ -162,13 +162,12 @@ fn print_quietness(health: &Health) -> Result<()> {
     }
 }
 
-/// Prints the warnings of a page, and its place.
 fn print_page(warnings: &[String], page: &Path) -> Result<()> {
     let warnings: String = warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     print(&format!("{warnings}report: {}\n", page.display()))
 }
 
-/// Shortest time between two plain lines. Short fits print nothing.
+/// Between two plain lines. Short fits print nothing.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Moves the cursor to the start of the line and clears it.
@@ -183,7 +182,6 @@ impl FitProgress {
         Self { latest: Cell::new(Instant::now()) }
     }
 
-    /// Shows what happens now.
     fn show(&self, text: &str) {
         match error_width() {
             // A full line would move the cursor to the next one.

@@ -10,11 +10,9 @@ use apexmap_cluster::jobs::{self, JobRequest, measure};
 use apexmap_cluster::site::Site;
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
-use apexmap_run::campaign::local;
 use apexmap_run::campaign::trust::Consent;
-use apexmap_run::campaign::{Campaign, Conduct, Request};
+use apexmap_run::campaign::{Conduct, Request, local};
 use apexmap_run::sweep::submit_table::{Jobs as Division, SubmitTable};
-use apexmap_theory::machine::Card;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -99,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..Conduct::default()
     };
     let shown = if arguments.no_report { Shown::Numbers } else { Shown::Report { fits: arguments.models } };
-    let card = card(&campaign, arguments)?;
+    let card = arguments.card.find(&campaign.plan.context.machine, &[&provenance::host()])?;
     if submits || jobs::is_wanted(&campaign) {
         let SubmitArguments { dry_run, max_node_hours, .. } = arguments.submit;
         let jobs = JobRequest { max_node_hours, dry_run, retry_failed: arguments.retry_failed };
@@ -124,10 +122,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         measured => conclude(&campaign, measured?, conduct, shown),
     }
-}
-
-fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
-    arguments.card.find(&campaign.plan.context.machine, &[&provenance::host()])
 }
 
 // Flags for jobs. The other sources of these options are the sweep and the site file. clap would take a documentation as that of `run`.
@@ -156,10 +150,7 @@ pub struct SubmitArguments {
 }
 
 impl SubmitArguments {
-    /// Returns the options that the flags set.
-    ///
-    /// # Errors
-    /// If `--environment` has no `=`.
+    /// The options that the flags set.
     pub fn table(&self) -> Result<SubmitTable> {
         let mut environment = BTreeMap::new();
         for text in &self.environment {

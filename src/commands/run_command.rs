@@ -32,7 +32,7 @@ pub struct ValueOptions {
 }
 
 impl CommandOptions {
-    /// Returns the sweep of the command, with the name of the result folder `out`; `None` without a command.
+    /// The result folder `out` gives the name of the sweep. `None` without a command.
     pub fn sweep(&self, out: Option<&Path>) -> Result<Option<Sweep>> {
         let Some(command) = &self.command else {
             return match self.values.values.first() {
@@ -85,7 +85,7 @@ impl CommandOptions {
 }
 
 impl ValueOptions {
-    /// Returns the values for a sweep file; `None` for the wall time.
+    /// For a sweep file; `None` for the wall time.
     pub fn to_toml(&self) -> Result<Option<Value>> {
         let units = self.units.iter().map(Some).chain(std::iter::repeat(None));
         let several = self.values.len() > 1;
@@ -111,17 +111,16 @@ impl ValueOptions {
     }
 }
 
-/// Maximum characters of a title.
 const MAX_TITLE: usize = 80;
 
-/// Returns a command as a title. Its result has the whole.
+/// The result has the whole command.
 fn shorten(command: &str) -> String {
     let cut = || format!("{}\u{2026}", command.chars().take(MAX_TITLE - 1).collect::<String>());
     if command.chars().count() > MAX_TITLE { cut() } else { command.to_owned() }
 }
 
-/// Returns the question about these parameters and its answer: the least and the most of a value, which is the wall time if none is given.
-/// The places of more than two parameters would be too long a sentence.
+/// The question about these parameters and its answer: the least and the most of a value, or of the wall time. The places of more than
+/// two parameters would be too long a sentence.
 fn answer(varied: &[String], value: Option<&Value>) -> Table {
     let column = match value.map(|value| value.clone().try_into::<ValueSpec>()) {
         None => "seconds".to_owned(),
@@ -154,7 +153,7 @@ fn answer(varied: &[String], value: Option<&Value>) -> Table {
     Table::from_iter([("question".to_owned(), question.into()), ("answer".to_owned(), answer.into())])
 }
 
-/// Reads `threads=1,2` or `bytes=1MiB..256MiB`.
+/// `threads=1,2` or `bytes=1MiB..256MiB`.
 fn axis(text: &str) -> Result<(String, Value)> {
     let fault = |message: String| {
         Error::input(format!("--axis {text}: {message}"), "write --axis threads=1,2 or --axis bytes=1MiB..256MiB")
@@ -184,7 +183,7 @@ fn has_several(values: &Value) -> bool {
     values.as_array().is_none_or(|list| list.len() > 1)
 }
 
-/// Returns a number if the text is one, and otherwise the text, which may have a unit.
+/// A number, or a text that may have a unit.
 fn scalar(text: &str) -> Value {
     let whole = || text.parse::<i64>().map(Value::from).ok();
     whole()
@@ -192,7 +191,7 @@ fn scalar(text: &str) -> Value {
         .unwrap_or_else(|| text.into())
 }
 
-/// Returns the arguments of a command, as a shell splits them. There are no variables, patterns or pipes.
+/// As a shell splits them. There are no variables, patterns or pipes.
 pub fn split_words(text: &str) -> Result<Vec<String>> {
     match shell_words::split(text) {
         Err(_) => Err(Error::input(format!("the command {text} has an open quote"), "close it, or write \\ before it")),

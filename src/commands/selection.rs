@@ -1,4 +1,4 @@
-//! `--where`: the samples that a command uses.
+//! `--where` and flags with columns: the samples that a command uses, and their columns.
 
 use apexmap_base::condition;
 use apexmap_base::error::{Error, Result};
@@ -19,7 +19,7 @@ impl Selection {
         self.conditions.is_empty()
     }
 
-    /// Returns the conditions joined to one, or `None` without a condition.
+    /// Joined to one; `None` without a condition.
     pub fn condition(&self, samples: &Samples) -> Result<Option<String>> {
         for text in &self.conditions {
             samples.condition(text)?;
@@ -29,14 +29,13 @@ impl Selection {
             .map(|conditions| condition::join(conditions)))
     }
 
-    /// Returns the argument that repeats the selection, behind a blank; nothing without a condition.
+    /// The argument that repeats the selection, behind a blank; nothing without a condition.
     pub fn argument(&self) -> String {
         let own = || format!(" --where '{}'", condition::join(&self.conditions).replace('\'', "'\\''"));
         if self.is_empty() { String::new() } else { own() }
     }
 
-    /// Returns the current samples of a result that meet all conditions. A note says which bytes a condition means if it may mean
-    /// others.
+    /// The current samples that meet all conditions. A note says which bytes a condition means if it may mean others.
     pub fn choose(&self, samples: &Samples) -> Result<Samples> {
         let chosen = samples.choose(self.condition(samples)?.as_deref())?;
         for text in &self.conditions {
@@ -46,8 +45,8 @@ impl Selection {
         Ok(chosen)
     }
 
-    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same name and is joined to
-    /// the others, and `RESULT` is the result.
+    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same name and is joined to the
+    /// others, and `RESULT` is the result.
     pub fn complete(&self, error: Error, result: &Path) -> Error {
         let path = result.display().to_string();
         if self.conditions.is_empty() {
@@ -68,4 +67,29 @@ impl Selection {
         let help = help.replace("fit RESULT", &format!("fit {path}{own}"));
         Error { help: help.replace("RESULT", &path), ..error }
     }
+}
+
+pub fn names<'a>(flag: &str, list: &'a str, samples: &'a Samples) -> Result<Vec<&'a str>> {
+    let mut columns = Vec::new();
+    for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let name = column(flag, given, samples)?;
+        if columns.contains(&name) {
+            return Err(Error::input(format!("{flag} names {given} twice"), "name each column once"));
+        }
+        columns.push(name);
+    }
+    if columns.is_empty() && !list.trim().is_empty() {
+        return Err(Error::input(
+            format!("{flag} {list} names no column"),
+            "separate columns by commas, such as alpha,L",
+        ));
+    }
+    Ok(columns)
+}
+
+/// A column of a flag, by the column's or the paper's name.
+pub fn column<'a>(flag: &str, given: &'a str, samples: &'a Samples) -> Result<&'a str> {
+    let name = samples.resolve(given);
+    let column = samples.require(name).map(|_| name);
+    column.map_err(|error| Error { message: format!("{flag} {given}: {}", error.message), ..error })
 }

@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print_styled(&maps.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the text of a map for standard output. A line of a pipe has room for the whole title.
+/// A line of a pipe has room for the whole title.
 fn plain_text(map: &Map, remark: &str) -> String {
     let width = terminal_width().map_or(PLAIN_WIDTH, |width| width.saturating_sub(1)).max(1);
     let lines = (map.y.labels.len() + 3).min(MAX_LINES);
@@ -80,15 +80,14 @@ fn plain_text(map: &Map, remark: &str) -> String {
     picture.frame(width.max(title_width), remark).text()
 }
 
-/// The maps of a result at one moment.
 struct View {
     maps: Maps,
     /// The number of the map with the newest sample.
     newest: Option<usize>,
-    /// Sentence about the types of nodes if there are several. The maps show the newest.
+    /// About the types of nodes if there are several. The maps show the newest.
     node_types: Option<String>,
     samples: usize,
-    /// Warning about disturbance.
+    /// About disturbance.
     remark: String,
 }
 
@@ -109,7 +108,7 @@ impl View {
     }
 }
 
-/// Draws the map until the result is no longer measured. Returns false if the user ended it.
+/// Draws the map until the result is no longer measured. False if the user ended it.
 fn follow(folder: &Folder, selection: &Selection) -> Result<bool> {
     let interrupt = Interrupt::catch();
     let mut viewport = Viewport::default();
@@ -130,7 +129,7 @@ fn follow(folder: &Folder, selection: &Selection) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the frame of a result that is being measured: the map with the newest sample, and a line about the samples.
+/// The map with the newest sample, and a line about the samples.
 fn watch_frame(view: &View, folder: &Folder) -> Frame {
     let (width, height) = frame::space();
     let colours = Colours::detect(&std::io::stderr());

@@ -31,7 +31,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.check { check(&site, &arguments.out) } else { Ok(()) }
 }
 
-/// Returns the files and the settings in force.
 fn describe(site: &Site) -> String {
     let mut text = String::new();
     for (path, kind) in candidates() {
@@ -51,7 +50,6 @@ fn describe(site: &Site) -> String {
     text
 }
 
-/// Prints the result of each test.
 fn check(site: &Site, out: &std::path::Path) -> Result<()> {
     let interrupt = Interrupt::catch();
     let mut failed = 0;

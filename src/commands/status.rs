@@ -1,7 +1,7 @@
 //! `apexmap status`: shows the samples, launches, open jobs and failures of a result.
 
-use super::format::pretty;
 use super::opened::Opened;
+use super::pretty;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::Value;
@@ -13,10 +13,9 @@ use apexmap_cluster::jobs::files::JobFiles;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::PLANNED_LAUNCH;
-use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_results::samples::remarks::REMARK_COLUMNS;
+use apexmap_results::samples::{PLANNED_LAUNCH, Samples};
 use apexmap_results::table::columns::{Role, exact_value};
 use apexmap_run::drive::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
 use apexmap_study::answers::declared::{self, Declared};
@@ -50,10 +49,10 @@ pub struct Arguments {
     exit_code: bool,
 }
 
-/// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
+/// Of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 2;
 
-/// The facts of a result: the fields of `--json`.
+/// The fields of `--json`.
 #[derive(Serialize)]
 struct StatusReport {
     version: u32,
@@ -74,14 +73,12 @@ struct StatusReport {
     failures: Vec<Failure>,
 }
 
-/// Numbers of samples.
 #[derive(Serialize)]
 struct SampleCounts {
     successful: usize,
     stale: usize,
 }
 
-/// A job that has not ended.
 #[derive(Serialize)]
 struct JobRow {
     part: String,
@@ -143,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Returns the answer of the report and of the end of a run; `None` without samples or a manifest.
+/// That of the report and of the end of a run; `None` without samples or a manifest.
 fn find_answer(facts: &Facts) -> Result<Option<Declared>> {
     let samples = Samples::from(facts.folder.table()?).current();
     match facts.manifest.as_ref().filter(|_| !samples.is_empty() && !nodes::is_of_each_node(&samples)) {
@@ -152,7 +149,6 @@ fn find_answer(facts: &Facts) -> Result<Option<Declared>> {
     }
 }
 
-/// Lists the results in a folder.
 fn list(folder: &Path, as_json: bool) -> Result<()> {
     let mut reports = Vec::new();
     for path in find_results(folder)? {
@@ -182,7 +178,7 @@ fn list(folder: &Path, as_json: bool) -> Result<()> {
     print(&table.to_string())
 }
 
-/// Returns the results in a folder, or the folder itself if it is a result.
+/// Those in a folder, or the folder itself if it is a result.
 fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
     if Folder::open(folder).is_ok() {
         return Ok(vec![folder.to_owned()]);
@@ -195,7 +191,6 @@ fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(results)
 }
 
-/// Describes a result for the terminal.
 fn describe(facts: &Facts, state: &StatusReport) -> String {
     if let Some(manifest) = facts.manifest.as_ref().filter(|manifest| manifest.imported.is_some()) {
         return describe_import(manifest, &facts.folder);
@@ -224,7 +219,7 @@ fn describe(facts: &Facts, state: &StatusReport) -> String {
     text
 }
 
-/// Returns the place of the report, and the command that measures the rest. An archive has neither.
+/// The place of the report, and the command that measures the rest. An archive has neither.
 fn next_steps(facts: &Facts, state: &StatusReport) -> String {
     if facts.folder.path != state.result {
         return String::new();
@@ -247,7 +242,6 @@ fn next_steps(facts: &Facts, state: &StatusReport) -> String {
     text
 }
 
-/// Describes an imported result.
 fn describe_import(manifest: &Manifest, folder: &Folder) -> String {
     let mut text = format!("{}: {}\n", manifest.name, manifest.title);
     let counts = manifest.samples.iter().map(|(status, count)| format!("{count} {}", status.name()));
@@ -258,10 +252,9 @@ fn describe_import(manifest: &Manifest, folder: &Folder) -> String {
     text
 }
 
-/// Maximum number of words of a column to list.
+/// More words of a column are only counted.
 const MAX_WORDS: usize = 4;
 
-/// Returns a table of the columns with their values.
 fn list_columns(samples: &Samples) -> String {
     let mut table = TextTable::new([Align::Left; 4]).with_width(terminal_width());
     table.add_row(["column", "unit", "values", "meaning"]);
@@ -286,13 +279,12 @@ fn list_columns(samples: &Samples) -> String {
     table.to_string()
 }
 
-/// Returns name, title and size of the sweep.
 fn title(manifest: &Manifest) -> String {
     let (points, launches) = (plural(manifest.points, "point"), plural(manifest.blocks as usize, "launch"));
     format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
 }
 
-/// Writes a line about a launch (ranks, library, host, samples, end), and a line about damage of its journal.
+/// Ranks, library, host, samples and end, and damage of the journal.
 fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     let end = record.ended.as_ref().map_or("did not finish (interrupted?)", |(status, _)| status.name());
     let samples = plural(record.samples.len(), "sample");
@@ -309,7 +301,7 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     }
 }
 
-/// Returns a line for each two launches that measured on one host at the same time, by the ends of their first and last runs.
+/// Launches that measured on one host at the same time, by the ends of their first and last runs.
 fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
     let mut spans_by_host: BTreeMap<&str, Vec<(f64, f64, &str)>> = BTreeMap::new();
     for record in records {
@@ -334,7 +326,6 @@ fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
     text
 }
 
-/// Writes a line about a job that has not ended.
 fn describe_job(job: &JobRow, text: &mut String) {
     let part = to_printable(&job.part);
     let _ = match &job.id {
@@ -343,10 +334,9 @@ fn describe_job(job: &JobRow, text: &mut String) {
     };
 }
 
-/// Largest number of names of a state.
 const MAX_NAMES: usize = 20;
 
-/// Returns one line: `7 nodes: 6 done, 1 queued (n07)`.
+/// `7 nodes: 6 done, 1 queued (n07)`.
 fn describe_nodes(nodes: &[NodeStatus]) -> String {
     let part = |state: ResultState| {
         let names: Vec<&str> = nodes.iter().filter(|row| row.state == state).map(|row| row.node.as_str()).collect();
@@ -362,7 +352,7 @@ fn describe_nodes(nodes: &[NodeStatus]) -> String {
     format!("{}: {}\n", plural(nodes.len(), "node"), parts.join(", "))
 }
 
-/// Writes how the intervals of the samples were computed, how strongly successive samples correlate, and remarks about them.
+/// How intervals were computed, how strongly successive samples correlate, and remarks about the samples.
 fn intervals(folder: &Folder, text: &mut String) {
     let wanted = [&METHOD_COLUMNS[..], &PLANNED_LAUNCH, &REMARK_COLUMNS].concat();
     match folder.load_some(&|column| wanted.contains(&column)) {

@@ -1,10 +1,9 @@
 //! `apexmap sweeps`: lists, prints and writes the ready sweeps.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
-use apexmap_base::regular_file;
 use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::{new_file, regular_file};
 use apexmap_run::sweep::ready::{self, ReadySweep};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +28,6 @@ pub struct Arguments {
     all: bool,
 }
 
-/// The sweeps to begin with.
 const FIRST: [&str; 12] = [
     "quickstart",
     "memory-sizes",
@@ -92,7 +90,7 @@ fn list_all() -> String {
     format!("{}\nExperiments of the papers\n\n{}{ADVICE}", list(others), list(of_papers))
 }
 
-/// Writes all sweeps, or none if a file would be overwritten.
+/// None if a file would be overwritten.
 fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
     let file = |sweep: &ReadySweep| folder.join(sweep.name).with_extension("toml");
     for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {

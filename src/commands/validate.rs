@@ -1,6 +1,6 @@
 //! `apexmap validate`: compares the models with the papers.
 
-use super::format::{Format, pretty, toml};
+use super::{Format, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, terminal_width};
 use apexmap_study::validate;
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     })
 }
 
-/// Reads the results of `make papers`; `None` if it has not run.
+/// `None` if `make papers` has not run.
 fn read_simulations(folder: &Path) -> Result<Option<Simulations>> {
     if folder.is_dir() {
         return Ok(Some(Simulations::read(folder)?));

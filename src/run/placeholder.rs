@@ -3,10 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use std::path::Path;
 
-/// Checks that the texts use only the placeholders in `valid_names`.
-///
-/// # Errors
-/// If a text of the file at `path` uses another placeholder.
+/// Checks that the texts of the file at `path` use only the placeholders in `valid_names`.
 pub fn check<'a>(path: &Path, texts: impl IntoIterator<Item = &'a str>, valid_names: &[&str]) -> Result<()> {
     match texts.into_iter().flat_map(placeholder_names).find(|name| !valid_names.contains(name)) {
         Some(name) => Err(Error::input(
@@ -17,12 +14,12 @@ pub fn check<'a>(path: &Path, texts: impl IntoIterator<Item = &'a str>, valid_na
     }
 }
 
-/// Returns the names in single braces.
+/// The names in single braces.
 pub fn placeholder_names(text: &str) -> impl Iterator<Item = &str> {
     split(text).into_iter().filter_map(|piece| if let Piece::Name(name) = piece { Some(name) } else { None })
 }
 
-/// Replaces the placeholders by values. Returns `None` if one has no value.
+/// Replaces the placeholders by values; `None` if one has no value.
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     split(text)
         .into_iter()
@@ -33,8 +30,8 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String
         .collect()
 }
 
-/// Builds the arguments of a command; returns `None` if a placeholder has no value. A placeholder that is a whole argument
-/// becomes one argument per value; inside an argument, the values are joined by commas.
+/// Builds the arguments of a command; `None` if a placeholder has no value. One that is a whole argument becomes one argument per
+/// value; inside an argument, the values are joined by commas.
 pub fn expand_arguments<T: AsRef<str>>(
     texts: &[T],
     value: impl Fn(&str) -> Option<Vec<String>>,
@@ -52,7 +49,7 @@ enum Piece<'a> {
     Name(&'a str),
 }
 
-/// Splits a text at its placeholders. A doubled brace is a plain brace.
+/// A doubled brace is a plain brace.
 fn split(mut text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     while let Some(offset) = text.find(['{', '}']) {

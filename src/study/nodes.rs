@@ -40,11 +40,9 @@ pub struct NodeCheck {
     pub points: Vec<NodePoint>,
 }
 
-/// A node over all points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeRow {
     pub node: String,
-    /// The node's type.
     pub node_type: String,
     /// Number of measured points, and of those at which the node is slow.
     pub points: usize,
@@ -55,38 +53,31 @@ pub struct NodeRow {
     pub worst: Option<(f64, String)>,
     pub samples: usize,
     pub failed_samples: usize,
-    /// Whether its samples are disturbed.
     pub disturbed: bool,
 }
 
-/// A point on all nodes of a type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodePoint {
     pub point: String,
     pub node_type: String,
-    /// The compared column.
     pub column: &'static str,
     #[serde(skip)]
     pub unit: Unit,
-    /// Median of the nodes.
     pub median: f64,
     /// Whether there are enough nodes for a comparison.
     pub compared: bool,
-    /// Nodes from the slowest to the fastest.
+    /// From the slowest to the fastest.
     pub nodes: Vec<NodeValue>,
 }
 
-/// A node at a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeValue {
     pub node: String,
     pub median: f64,
-    /// 95 % interval of the median.
     pub interval: Option<(f64, f64)>,
     /// Difference of its speed from the median of the nodes: -0.1 is 10 % slower.
     pub difference: f64,
-    /// Distance from the median of the nodes in scaled median absolute deviations; negative if slower. `None` if all nodes are
-    /// equal.
+    /// Distance in scaled median absolute deviations, negative if slower; `None` if all nodes are equal.
     pub score: Option<f64>,
     pub slow: bool,
     pub disturbed: bool,
@@ -97,23 +88,22 @@ impl NodeCheck {
         self.nodes.iter().filter(|row| row.slow_points > 0).map(|row| row.node.as_str()).collect()
     }
 
-    /// Returns whether any nodes were compared.
+    /// Whether any nodes were compared.
     pub fn is_decided(&self) -> bool {
         self.points.iter().any(|point| point.compared)
     }
 
-    /// Returns whether the nodes are of several types.
+    /// Whether the nodes are of several types.
     pub fn has_types(&self) -> bool {
         self.nodes.iter().any(|row| row.node_type != self.nodes[0].node_type)
     }
 }
 
-/// Returns whether the samples are of a sweep that each node ran alone.
 pub fn is_of_each_node(samples: &Samples) -> bool {
     samples.has(NODE)
 }
 
-/// Compares the nodes. `samples` are those of the current plan.
+/// `samples` are those of the current plan.
 pub fn compare(samples: &Samples) -> Result<NodeCheck> {
     let (mut points, has_kernels) = (Vec::new(), samples.varies("kernel"));
     for (kernel, samples) in samples.kernels() {
@@ -146,13 +136,13 @@ pub fn compare(samples: &Samples) -> Result<NodeCheck> {
     Ok(NodeCheck { limit, nodes: rows(samples, &points), points })
 }
 
-/// Returns the type of the node of these samples; in results without types of nodes, its processor.
+/// In results without types of nodes, its processor.
 fn node_type(samples: &Samples) -> String {
     let column = if samples.has("node_type") { "node_type" } else { "cpu_model" };
     samples.first_word(column).to_owned()
 }
 
-/// Returns a point on nodes of one type, without scores; `None` without values.
+/// A point on nodes of one type, without scores.
 fn compare_point(point: String, node_type: String, column: &'static str, nodes: Vec<Samples>) -> Option<NodePoint> {
     let unit = nodes[0].describe(column).unit;
     let value = |samples: Samples| {
@@ -178,12 +168,11 @@ fn compare_point(point: String, node_type: String, column: &'static str, nodes: 
     Some(NodePoint { point, node_type, column, unit, median, compared, nodes })
 }
 
-/// Returns the speed of a rate or a time.
+/// Of a rate or a time.
 fn speed(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Seconds { 1.0 / value } else { value }
 }
 
-/// Scores the nodes at all points of a kernel.
 fn judge(points: &mut [NodePoint], limit: f64) {
     let residual = |node: &NodeValue| (1.0 + node.difference).ln();
     let mut of_types: BTreeMap<String, Vec<f64>> = BTreeMap::new();

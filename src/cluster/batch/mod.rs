@@ -31,12 +31,12 @@ pub const TEMPLATES: &[(&str, &str)] = &[
 /// Environment variables that hold the id of the job that this process runs in.
 pub const JOB_ID_VARIABLES: &[&str] = &["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_ENCLOSING_ID", "FLUX_JOB_ID"];
 
-/// Returns the system of this name, or the one whose programs are installed here.
+/// The system of this name, or the one whose programs are installed here.
 pub fn choose(system: Option<&str>) -> Result<Template> {
     system.map_or_else(|| detect(&std::env::var_os("PATH").unwrap_or_default()), find)
 }
 
-/// Returns the built-in system of this name, or the template file at this path.
+/// The built-in system of this name, or the template file at this path.
 pub fn find(name: &str) -> Result<Template> {
     if let Some((_, text)) = TEMPLATES.iter().find(|(built_in, _)| *built_in == name) {
         return Template::parse(text, Path::new(name));
@@ -54,17 +54,14 @@ pub fn find(name: &str) -> Result<Template> {
     ))
 }
 
-/// Checks that the batch system of a sweep exists.
-///
-/// # Errors
-/// If the system is unknown. The error has the place in the sweep.
+/// Checks that the batch system of a sweep exists. The error has the place in the sweep.
 pub fn check_submit(sweep: &Sweep) -> Result<()> {
     let Some(submit) = &sweep.launch.submit else { return Ok(()) };
     let Some(system) = &submit.get_ref().system else { return Ok(()) };
     find(system).map(drop).map_err(|error| sweep.source().error_at(submit.span(), error.message, error.help))
 }
 
-/// Returns the first system whose submit program is on the PATH `search_path`.
+/// The first system whose submit program is on the PATH `search_path`.
 pub fn detect(search_path: &std::ffi::OsStr) -> Result<Template> {
     let templates = TEMPLATES.iter().map(|(name, text)| Template::parse(text, Path::new(name)));
     let is_installed = |template: &Template| {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The smallest size of each resource among the nodes of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSize {
     pub cores_of_socket: usize,
@@ -12,12 +11,11 @@ pub struct NodeSize {
     pub memory: u64,
 }
 
-/// The limits of one job in a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// The longest time in seconds; `None` without a limit, or if the system reports none.
+    /// `None` without a limit, or if the system reports none.
     pub seconds: Option<f64>,
-    /// The largest number of nodes; `None` if the system reports none.
+    /// `None` if the system reports none.
     pub nodes: Option<usize>,
 }
 
@@ -35,7 +33,6 @@ pub struct NodeTable {
     rows: Vec<Vec<String>>,
 }
 
-/// Positions of columns.
 const TIME: usize = 5;
 const NODES_OF_JOB: usize = 6;
 const FEATURES: usize = 7;
@@ -58,8 +55,7 @@ impl NodeTable {
         self
     }
 
-    /// Returns the nodes with the features of a constraint, and all if the table has no features. Returns `None` if the constraint
-    /// has a syntax that this program does not know.
+    /// The nodes with the features of a constraint, and all if the table has no features. `None`: its syntax is not known.
     pub fn filter_by_features(&self, constraint: &str) -> Option<Self> {
         let mut rows = Vec::new();
         for row in &self.rows {
@@ -71,20 +67,19 @@ impl NodeTable {
         Some(Self { rows })
     }
 
-    /// Returns the features of all nodes, each once.
     pub fn features(&self) -> BTreeSet<&str> {
         let lists = self.rows.iter().filter_map(|row| row.get(FEATURES)).filter(|features| *features != "(null)");
         lists.flat_map(|features| features.split(',')).collect()
     }
 
-    /// Returns the nodes that a job may get: those of the default partition, if one is marked.
+    /// The nodes that a job may get: those of the default partition, if one is marked.
     fn rows_of_default_partition(&self) -> impl Iterator<Item = &[String]> {
         let is_default = |row: &[String]| row.first().is_some_and(|name| name.ends_with('*'));
         let has_default = self.rows.iter().any(|row| is_default(row));
         self.rows.iter().map(Vec::as_slice).filter(move |row| !has_default || is_default(row))
     }
 
-    /// Returns the smallest value of each resource among the nodes that a job may get.
+    /// The smallest value of each resource among the nodes that a job may get.
     pub fn size(&self) -> Option<NodeSize> {
         let parse_node = |row: &[String]| {
             // "64+" means 64 or more.
@@ -107,7 +102,7 @@ impl NodeTable {
         })
     }
 
-    /// Returns the nodes that a job may get, each once and in the order of the answer. Empty if the table has no names.
+    /// The nodes that a job may get, each once and in the order of the answer. Empty if the table has no names.
     pub fn nodes(&self) -> Vec<ListedNode> {
         let mut nodes: Vec<ListedNode> = Vec::new();
         for row in self.rows_of_default_partition() {
@@ -119,7 +114,7 @@ impl NodeTable {
         nodes
     }
 
-    /// Returns the limits of one job on these nodes. With several partitions, each limit is the largest of them.
+    /// The limits of one job on these nodes. With several partitions, each limit is the largest of them.
     pub fn limits(&self) -> Limits {
         let mut partitions: BTreeMap<&str, (usize, Option<&String>, Option<&String>)> = BTreeMap::new();
         for row in self.rows_of_default_partition().filter(|row| row.len() >= TIME) {
@@ -138,8 +133,7 @@ impl NodeTable {
     }
 }
 
-/// Returns whether a node with these features meets a constraint of alternatives (`|`) of combinations (`&` or `,`). Brackets
-/// around all alternatives request the same one on all nodes. Returns `None` for other syntax.
+/// Alternatives (`|`) of combinations (`&` or `,`); brackets around all request the same one on all nodes. `None`: other syntax.
 fn matches_constraint(constraint: &str, features: &[&str]) -> Option<bool> {
     let constraint = constraint.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(constraint);
     if constraint.contains(['(', ')', '[', ']', '*', '!']) {
@@ -149,7 +143,7 @@ fn matches_constraint(constraint: &str, features: &[&str]) -> Option<bool> {
     Some(constraint.split('|').any(has_all))
 }
 
-/// Parses `1-12:00:00`, `12:00:00`, `30:00` or a number of minutes, and returns seconds.
+/// `1-12:00:00`, `12:00:00`, `30:00` or a number of minutes, in seconds.
 fn parse_seconds(text: &str) -> Option<f64> {
     let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
     let parts: Vec<f64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;

@@ -6,13 +6,10 @@ use apexmap_run::sweep::submit_table::SubmitTable;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The contents of a job script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobScript<'a> {
-    /// The job's unique name for the batch system.
     pub name: &'a str,
     pub nodes: usize,
-    /// The chosen node, if the job runs on a certain one.
     pub node: Option<&'a str>,
     /// The largest number of ranks per node among the job's launches, if known.
     pub ranks_per_node: Option<usize>,
@@ -23,12 +20,10 @@ pub struct JobScript<'a> {
     pub folder: &'a Path,
     /// The file that the job removes when it starts, relative to `folder`.
     pub queued: &'a str,
-    /// The command that the job runs.
     pub command: &'a [String],
 }
 
 impl JobScript<'_> {
-    /// Returns the text of the script.
     pub fn text(&self, template: &Template, options: &SubmitTable) -> String {
         let value = |name: &str| match name {
             "name" => Some(self.name.to_owned()),
@@ -67,20 +62,19 @@ impl JobScript<'_> {
     }
 }
 
-/// Returns the shell of a script that loads these modules: its arguments and its path. Only login shells define the function `module`.
+/// The arguments and path of a shell that loads these modules. Only login shells define the function `module`.
 pub fn shell(modules: &[String]) -> (&'static [&'static str], &'static str) {
     (if modules.is_empty() { &[] } else { &["-l"] }, "/bin/bash")
 }
 
-/// Returns the lines that load the modules of jobs and set their variables.
 pub fn environment_lines(options: &SubmitTable) -> String {
     let modules = options.modules.iter().map(|module| format!("module load {}\n", quote(module)));
     let variables = options.environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value)));
     modules.chain(variables).collect()
 }
 
-/// Returns true if other directives contain this option with any value, or a longer option with the same beginning:
-/// `--exclusive=user` replaces `--exclusive`, and `--mem-per-cpu` replaces `--mem=0`.
+/// Whether other directives contain this option with any value, or a longer option with the same beginning: `--exclusive=user`
+/// replaces `--exclusive`, and `--mem-per-cpu` replaces `--mem=0`.
 fn is_replaced(line: &str, others: &[String]) -> bool {
     others.iter().any(|other| match line.split_once('=') {
         Some((option, _)) => other.starts_with(option),
@@ -97,23 +91,22 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Returns the command that submits a script.
 pub fn submit_command(template: &Template, script: &str) -> Vec<String> {
     fill_command(&template.submit, "script", Some(script))
 }
 
-/// Returns the command that asks for the sizes of nodes; empty if the template has none.
+/// The command that asks for the sizes of nodes; empty if the template has none.
 pub fn nodes_command(template: &Template, partition: Option<&str>) -> Vec<String> {
     fill_command(&template.nodes, "partition", partition)
 }
 
-/// Fills the only placeholder of a command. An argument whose placeholder has no value is left out.
+/// Fills the only placeholder. An argument whose placeholder has no value is left out.
 fn fill_command(texts: &[String], placeholder: &str, value: Option<&str>) -> Vec<String> {
     let value_of = |name: &str| value.filter(|_| name == placeholder).map(str::to_owned);
     texts.iter().filter_map(|text| fill(text, value_of)).collect()
 }
 
-/// Returns the id of the job that was just submitted, or `None` if the output contains none.
+/// The id of the job that was just submitted.
 pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
     let id_format = &template.id;
     let read_behind = |text: &str, line: &str| {
@@ -139,13 +132,12 @@ pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
     }
 }
 
-/// Returns the text before the first space or the first character of `ends`.
+/// Before the first space or the first character of `ends`.
 fn first_word<'a>(text: &'a str, ends: &str) -> &'a str {
     text.split(|c: char| c.is_whitespace() || ends.contains(c)).next().unwrap_or(text)
 }
 
-/// Returns true if the word can be the id of one job. An id starts with digits that are not all 0, or it has Flux's form: `ƒ` or
-/// `f`, then letters and digits with at least one digit.
+/// The id of one job starts with digits that are not all 0, or in Flux with `ƒ` or `f`, then letters and digits with a digit.
 fn is_id(word: &str) -> bool {
     let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
     let is_number = digits.contains(|digit| digit != '0');
@@ -155,7 +147,6 @@ fn is_id(word: &str) -> bool {
     (is_number || of_flux) && !word.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
 }
 
-/// Parses the cluster's name.
 pub fn parse_cluster_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix("ClusterName"))?;
     let name = value.trim_start_matches([' ', '=']).trim();

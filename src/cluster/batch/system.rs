@@ -17,16 +17,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The programs of a batch system.
 pub struct System {
     pub template: Template,
     /// The working folder of the commands, and of submitted jobs.
     pub folder: PathBuf,
-    /// Longest time of a command.
     pub timeout: Duration,
 }
 
-/// The answer to a submission.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Submission {
     /// The job's id; `None` if the answer has none.
@@ -37,16 +34,14 @@ pub enum Submission {
     Unanswered(String),
 }
 
-/// The output of a command. The status is `None` if the command did not end in time.
+/// The status is `None` if the command did not end in time.
 struct Reply {
     status: Option<ExitStatus>,
     output: String,
     errors: String,
 }
 
-/// Largest answer of a batch system in bytes.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
-/// Largest number of characters shown of a refusal.
 const MAX_REFUSAL_CHARACTERS: usize = 600;
 
 impl System {
@@ -54,10 +49,6 @@ impl System {
         Self { template, folder, timeout: Duration::from_secs(60) }
     }
 
-    /// Submits a script once.
-    ///
-    /// # Errors
-    /// If the program of the batch system cannot be started.
     pub fn submit(&self, script: &Path) -> Result<Submission> {
         let argv = script::submit_command(&self.template, &script.to_string_lossy());
         let reply = self.run(&argv, self.template.by_input.then_some(script), true)?;
@@ -71,27 +62,25 @@ impl System {
         })
     }
 
-    /// Returns the system's table of the nodes of a partition, or of the default partition, and the program that printed it.
-    /// Returns `None` if the system has no such table.
+    /// The nodes of a partition, or of the default partition, and the program that printed them. `None`: the system has no such table.
     pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeTable, String)> {
         let argv = script::nodes_command(&self.template, partition);
         let program = argv.first()?.clone();
         self.ask(&argv).map(|answer| (NodeTable::parse(&answer), program))
     }
 
-    /// Returns the cluster's name, if the system reports it.
+    /// The cluster's name, if the system reports it.
     pub fn cluster(&self) -> Option<String> {
         script::parse_cluster_name(&self.ask(&self.template.cluster)?)
     }
 
-    /// Returns the answer to a question; `None` if the system cannot answer it.
     fn ask(&self, argv: &[String]) -> Option<String> {
         let reply = self.run(argv, None, false).ok()?;
         reply.status?.success().then_some(reply.output)
     }
 
-    /// Runs a command to its end. Only the command itself is ever killed: other processes that the batch system starts belong to
-    /// jobs and must survive. A submission also survives this program, because its effect would be unknown.
+    /// Only the command itself is ever killed: other processes that the batch system starts belong to jobs and must survive. A submission
+    /// also survives this program, because its effect would be unknown.
     fn run(&self, argv: &[String], input: Option<&Path>, is_submission: bool) -> Result<Reply> {
         let (program, arguments) = argv.split_first().ok_or_else(|| Error::internal("an empty command"))?;
         let input = match input {
@@ -121,7 +110,7 @@ impl System {
 }
 
 impl Reply {
-    /// Returns why the system refuses a job: the errors in one line, or the output if there are none.
+    /// The errors in one line, or the output if there are none.
     fn refusal(&self) -> String {
         let text = if self.errors.trim().is_empty() { &self.output } else { &self.errors };
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -132,7 +121,7 @@ impl Reply {
     }
 }
 
-/// Waits for a command's end. Kills it and returns `None` if it does not end in time, or prints without end.
+/// `None`: the command did not end in time, or printed without end, and was killed.
 fn wait(child: &mut Child, outputs: [&File; 2], timeout: Duration) -> io::Result<Option<ExitStatus>> {
     let begun_at = Instant::now();
     loop {
@@ -150,7 +139,6 @@ fn wait(child: &mut Child, outputs: [&File; 2], timeout: Duration) -> io::Result
     }
 }
 
-/// Returns the beginning of an output.
 fn read(file: &File) -> String {
     let bytes = file.metadata().map_or(0, |metadata| metadata.len().min(MAX_ANSWER_BYTES));
     let mut text = vec![0; bytes as usize];

@@ -10,7 +10,6 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// The name that users write.
     pub name: String,
     /// The beginning of a line of the script that the batch system reads: `#SBATCH `.
     pub prefix: String,
@@ -19,7 +18,6 @@ pub struct Template {
     /// Further lines for exclusive nodes.
     #[serde(default)]
     pub exclusive: Vec<String>,
-    /// The format of times: "hh:mm:ss", "hh:mm" or "minutes".
     pub time: TimeFormat,
     /// Submits a script, `{script}`.
     pub submit: Vec<String>,
@@ -47,7 +45,6 @@ pub struct Template {
     pub cluster: Vec<String>,
 }
 
-/// The format of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum TimeFormat {
     #[serde(rename = "hh:mm:ss")]
@@ -58,7 +55,6 @@ pub enum TimeFormat {
     Minutes,
 }
 
-/// Selects the text after one text and before another.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delimiters {
@@ -72,7 +68,6 @@ pub struct Delimiters {
     pub sentence: String,
 }
 
-/// Placeholders of directives.
 pub const DIRECTIVE_PLACEHOLDERS: &[&str] = &[
     "name",
     "node",
@@ -89,7 +84,6 @@ pub const DIRECTIVE_PLACEHOLDERS: &[&str] = &[
 ];
 
 impl Template {
-    /// Parses a template.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = TomlSource { path, text, examples: "src/cluster/batch/templates/" };
         let template: Self = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
@@ -105,8 +99,8 @@ impl Template {
         Ok(template)
     }
 
-    /// Returns whether jobs may get a node in this state, `in_reservation` or not. Slurm appends marks to states: `idle~` is a
-    /// node that is powered down and starts for a job. The mark `*` of nodes that do not respond is no such mark.
+    /// Whether jobs may get a node in this state, `in_reservation` or not. Slurm appends marks to states: `idle~` is powered down and
+    /// starts for a job. The mark `*` of nodes that do not respond is no such mark.
     pub fn is_usable(&self, state: &str, in_reservation: bool) -> bool {
         let state = state.to_lowercase();
         let state = state.trim_end_matches(['~', '#', '!', '%', '@', '^', '-', '$', '+']);
@@ -114,7 +108,7 @@ impl Template {
         is_listed(&self.usable_states) || in_reservation && is_listed(&self.reserved_states)
     }
 
-    /// Formats a time for the system, rounded up to a minute.
+    /// For the system, rounded up to a minute.
     pub fn format_time(&self, seconds: f64) -> String {
         let minutes = (seconds / 60.0).ceil().max(1.0) as u64;
         match self.time {

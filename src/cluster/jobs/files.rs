@@ -12,7 +12,6 @@ use apexmap_run::sweep::submit_table::SubmitTable;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The files of the jobs of a result.
 #[derive(Clone, Debug)]
 pub struct JobFiles {
     pub folder: PathBuf,
@@ -27,22 +26,22 @@ impl JobFiles {
         self.folder.join(format!("{part}.sh"))
     }
 
-    /// Returns the path of the inputs of a job besides the sweep.
+    /// The inputs of a job besides the sweep.
     pub fn part_file(&self, part: &str) -> PathBuf {
         self.folder.join(format!("{part}.json"))
     }
 
-    /// Returns the path of the lock that a job holds while it measures a part.
+    /// The lock that a job holds while it measures a part.
     pub fn part_lock(&self, part: &str) -> PathBuf {
         self.folder.join(format!(".{part}"))
     }
 
-    /// Returns the path of a file that exists while the job of a part waits in the queue. It has the job's id.
+    /// Exists while the job of a part waits in the queue, and has the job's id.
     pub fn queued_file(&self, part: &str) -> PathBuf {
         self.folder.join(format!("{part}.queued"))
     }
 
-    /// Returns the jobs that have not ended, by part. A job that has ended without starting, such as a cancelled one, counts as queued.
+    /// By part. A job that has ended without starting, such as a cancelled one, counts as queued.
     pub fn open_jobs(&self) -> Vec<OpenJob> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let part = |path: PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(".json")?.to_owned());
@@ -62,10 +61,8 @@ impl JobFiles {
     }
 }
 
-/// A job that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenJob {
-    /// The name of its part.
     pub part: String,
     /// The id of a job that has not started, which may be empty; `None` if the job measures.
     pub queued_id: Option<String>,
@@ -73,21 +70,18 @@ pub struct OpenJob {
 }
 
 impl OpenJob {
-    /// Returns true if a job for this part would measure the same launches.
+    /// Whether a job for this part would measure the same launches.
     pub fn shares_launches(&self, part: &Part) -> bool {
         self.part == part.name || self.sizes.iter().any(|size| part.sizes.contains(size))
     }
 }
 
-/// The inputs of a job besides the sweep.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartFile {
     pub part: Part,
     /// The machine that the sweep was read for.
     pub machine: Machine,
-    /// The time limit, in seconds.
     pub seconds: f64,
-    /// Whether failed points are measured again.
     pub retry_failed: bool,
 }
 
@@ -101,7 +95,7 @@ impl PartFile {
     }
 }
 
-/// The common inputs of all jobs of a sweep.
+/// Common to all jobs of a sweep.
 pub struct Writer<'a> {
     pub campaign: &'a Campaign,
     pub folder: &'a Folder,
@@ -111,7 +105,6 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Returns the text of a job's script.
     pub fn script(&self, job: &PartJob) -> Result<String> {
         let (part, name) = (&job.part, &job.part.name);
         if part.node().is_some() && self.template.on_node.is_empty() {
@@ -136,7 +129,6 @@ impl Writer<'_> {
         Ok(script.text(self.template, self.options))
     }
 
-    /// Returns the command of a job.
     fn command(&self, part: &str) -> Result<Vec<String>> {
         let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -159,7 +151,6 @@ impl Writer<'_> {
         Ok(command)
     }
 
-    /// Writes the files of a job.
     pub fn write(&self, job: &PartJob) -> Result<()> {
         let (part, files) = (&job.part, JobFiles::new(self.folder));
         let (machine, retry_failed) = (self.campaign.machine.clone(), self.retry_failed);
@@ -170,7 +161,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the name of a job for the batch system. PBS and Torque take at most 15 characters.
+/// PBS and Torque take at most 15 characters.
 fn short_name(part: &str) -> String {
     format!("am-{part}").chars().take(15).collect()
 }

@@ -17,10 +17,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Measures the missing points of a part. Running out of time is a normal end.
-///
-/// # Errors
-/// If the plan of the result has changed since the submission, or another job measures the part.
+/// Measures the missing points of a part, unless the plan has changed since the submission. Running out of time is a normal end.
 pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
     let begun_at = Instant::now();
     let file = PartFile::read(path)?;

@@ -1,8 +1,8 @@
 //! Submits a campaign as jobs of a batch system: one script for each number of nodes, each submitted once.
 //!
-//! A job runs the same driver as a user, for the launches of its part of the plan. Jobs of one result run at the same time: they share
-//! the lock of the result, and each holds the lock of its part. The folder `jobs` of the result has for each part the script, its part of
-//! the plan, the log, and until the job starts the file `PART.queued` with the job's id.
+//! A job runs the same driver as a user, for the launches of its part of the plan. Jobs of one result share its lock, and each holds
+//! the lock of its part. The folder `jobs` has for each part the script, its part of the plan, the log, and until the job starts the
+//! file `PART.queued` with the job's id.
 
 pub mod files;
 pub mod measure;
@@ -33,22 +33,15 @@ use partition::{Listing, Partition, list_nodes, plan_for_nodes};
 use std::io::Write;
 use std::path::Path;
 
-/// Options of a submission.
 #[derive(Clone, Copy)]
 pub struct JobRequest {
-    /// Largest number of node hours requested by a flag.
     pub max_node_hours: Option<f64>,
-    /// Print the scripts of the jobs instead of submitting them.
     pub dry_run: bool,
-    /// Whether failed points are measured again.
     pub retry_failed: bool,
 }
 
 /// Submits a job for each part of the campaign with missing points, and prints the ids. A dry run prints the scripts. Returns the
 /// campaign for the nodes of its jobs if no point is missing.
-///
-/// # Errors
-/// If a limit or the batch system refuses a job, or a file cannot be written.
 pub fn submit(
     campaign: Campaign,
     cluster: &Cluster,
@@ -98,7 +91,7 @@ pub fn submit(
     Ok(None)
 }
 
-/// Returns true if the sweep requests jobs, and this process is not in a job.
+/// Whether the sweep requests jobs, and this process is not in a job.
 pub fn is_wanted(campaign: &Campaign) -> bool {
     let job_variable = batch::JOB_ID_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
     match (job_variable, campaign.sweep.launch.submit.is_some()) {
@@ -112,7 +105,7 @@ pub fn is_wanted(campaign: &Campaign) -> bool {
     }
 }
 
-/// Returns the longest time of a job: that of the options, or what the partition allows.
+/// That of the options, or what the partition allows.
 fn time_limit(options: &SubmitTable, partition: Option<&Partition>, parts: &[Part]) -> Result<Option<f64>> {
     let limit = options.time_limit_seconds().map_err(|(message, help)| Error::input(message, help))?;
     match partition {
@@ -121,7 +114,6 @@ fn time_limit(options: &SubmitTable, partition: Option<&Partition>, parts: &[Par
     }
 }
 
-/// Prints the scripts and the commands that would submit them.
 fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
     let mut text = String::new();
     for (index, job) in jobs.iter().enumerate() {
@@ -144,7 +136,6 @@ fn print_jobs(writer: &Writer, jobs: &[PartJob]) -> Result<()> {
     print_data(&text)
 }
 
-/// Returns the bytes that the largest launch of a part takes on a node.
 fn memory_on_node(plan: &Plan, part: &Part) -> f64 {
     let by_size = plan.by_size();
     let on_node = |size: &LaunchSize| {
@@ -160,7 +151,7 @@ fn describe_times(job: &PartJob) -> String {
     format!("about {seconds} s of measuring, time limit {}", units::seconds(job.seconds))
 }
 
-/// Returns the advice for a part whose points take longer than a job may.
+/// For a part whose points take longer than a job may.
 fn chain_advice(job: &PartJob) -> String {
     match job.jobs_needed {
         0 | 1 => String::new(),
@@ -170,7 +161,7 @@ fn chain_advice(job: &PartJob) -> String {
     }
 }
 
-/// Writes the plan into the result folder. Jobs that measure share its lock; the returned one keeps out a second submission.
+/// Jobs that measure share the lock of the result; the returned one keeps out a second submission.
 fn prepare(campaign: &Campaign, folder: &Folder, card: Option<&Card>) -> Result<Lock> {
     Folder::create(&folder.path)?;
     let files = JobFiles::new(folder);
@@ -222,7 +213,6 @@ fn submit_all(writer: &Writer, system: &System, jobs: Vec<PartJob>) -> Result<()
     ))
 }
 
-/// Describes a job that measures or waits, and the next step if it was cancelled.
 fn describe_open(job: &OpenJob, files: &JobFiles) -> String {
     match &job.queued_id {
         None => "a job measures it".to_owned(),
@@ -234,8 +224,7 @@ fn describe_open(job: &OpenJob, files: &JobFiles) -> String {
     }
 }
 
-/// Submits a script, and returns the job's id if the batch system prints one. Until the job starts and removes it, the file `queued` has
-/// the id.
+/// Returns the job's id if the batch system prints one. Until the job starts and removes it, the file `queued` has the id.
 fn submit_once(system: &System, script: &Path, queued: &Path) -> Result<Option<String>> {
     // Created before, and kept open: a job that starts at once has removed it when the id is written.
     let mut file = new_file::create(queued)?;

@@ -14,7 +14,6 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// The MPI of a worker and of its launcher in the environment of jobs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// They fit, with a text for the user.
@@ -25,8 +24,8 @@ pub enum Comparison {
     Differs { finding: String, help: String },
 }
 
-/// Compares before the first job of a campaign. The modules and variables of the jobs are set in a shell only if they come from
-/// the user's flags or the site file, not from the sweep.
+/// Compares before the first job of a campaign. Modules and variables are set in a shell only if they come from the user's flags or
+/// the site file, not from the sweep.
 pub fn check(campaign: &Campaign, options: &SubmitTable) -> Result<()> {
     if campaign.plan.context.transport != TransportKind::Mpi {
         return Ok(());
@@ -50,11 +49,9 @@ pub fn check(campaign: &Campaign, options: &SubmitTable) -> Result<()> {
     }
 }
 
-/// Launchers that belong to an MPI library.
 const OWN_LAUNCHERS: [&str; 2] = ["openmpi", "mpich"];
 
-/// Compares the MPI that the worker uses here, `library`, with the worker and the launcher in the environment of jobs with these
-/// options.
+/// Compares the MPI that the worker uses here, `library`, with the worker and the launcher in the environment of jobs.
 pub fn compare(launcher: &LauncherEntry, worker: &Path, library: &str, options: &SubmitTable) -> Result<Comparison> {
     let Some(built_for) = Mpi::parse(library) else {
         return Ok(Comparison::Unknown(format!("apexmap does not know this MPI: {library}")));
@@ -118,17 +115,15 @@ fn advise(built_for: &Mpi, options: &SubmitTable) -> String {
     )
 }
 
-/// The answers of the programs in the environment of jobs.
+/// In the environment of jobs.
 struct Answers {
     /// The launcher's path, and its description of itself.
     launcher: Option<(String, String)>,
     /// The library that the worker reports; `None` if it does not start.
     library: Option<String>,
-    /// The last line of a worker that does not start.
     refusal: String,
 }
 
-/// The beginning of lines between the answers.
 const MARK: &str = "apexmap-mpi-check:";
 
 /// Asks the launcher and the worker in a shell with the modules and variables of jobs.

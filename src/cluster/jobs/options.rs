@@ -11,13 +11,13 @@ use apexmap_run::campaign::Campaign;
 use apexmap_run::sweep::submit_table::SubmitTable;
 use toml::Spanned;
 
-/// Returns the options of the flags, and those not set there from the sweep.
+/// Those of the flags, and those not set there from the sweep.
 fn own_options(campaign: &Campaign, cluster: &Cluster) -> SubmitTable {
     let of_sweep = campaign.sweep.launch.submit.clone().map(Spanned::into_inner).unwrap_or_default();
     cluster.flags.clone().fill_from(of_sweep)
 }
 
-/// Takes the options of jobs from the flags, those not set there from the sweep, and the others from the site file.
+/// From the flags, then the sweep, then the site file.
 pub fn job_options(campaign: &Campaign, cluster: &Cluster) -> Result<(SubmitTable, Template)> {
     let options = cluster.site.fill_options(own_options(campaign, cluster))?;
     options.check().map_err(|(message, help)| Error::input(format!("submit: {message}"), help))?;
@@ -53,7 +53,6 @@ pub fn check_limits(campaign: &Campaign, site: &Site, flag: Option<f64>, jobs: &
     ))
 }
 
-/// Records the settings of the site file that the jobs use.
 pub fn write_site_record(campaign: &Campaign, cluster: &Cluster, folder: &Folder) -> Result<()> {
     let own = own_options(campaign, cluster);
     let partition = own.partition.clone().or_else(|| cluster.site.file.submit.partition.clone());
@@ -69,7 +68,7 @@ pub fn write_site_record(campaign: &Campaign, cluster: &Cluster, folder: &Folder
     })
 }
 
-/// Returns true if the table sets the option or the environment variable itself. Lists are joined, so they are not replaced.
+/// Whether the table sets the option or the environment variable itself. Lists are joined, so they are not replaced.
 fn is_set(table: &SubmitTable, option: &str) -> bool {
     if let Some(name) = option.strip_prefix("environment.") {
         return table.environment.contains_key(name);

@@ -8,12 +8,10 @@ use apexmap_run::sweep::submit_table::Jobs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The launches of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// `nodes-4`, `all`, or the name of a node that runs its points alone.
     pub name: String,
-    /// The largest number of nodes of its launches.
     pub nodes: usize,
     /// The largest number of ranks per node, if known.
     pub ranks_per_node: Option<usize>,
@@ -21,23 +19,20 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns the node that runs all launches of the part.
     pub fn node(&self) -> Option<NodeName> {
         self.sizes.first().and_then(|size| size.node)
     }
 
-    /// Returns true if a launch of the part measures the point.
     pub fn contains(&self, point: &Point) -> bool {
         self.node().as_deref() == point.node() && self.sizes.contains(&point.launch_size())
     }
 
-    /// Describes the nodes of the job: `4 nodes`, `node n07`.
     pub fn describe_nodes(&self) -> String {
         self.node().map_or_else(|| plural(self.nodes, "node"), |node| format!("node {node}"))
     }
 }
 
-/// Returns the parts of a plan, the smallest first.
+/// The smallest first.
 pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     let mut sizes_by_nodes: BTreeMap<usize, Vec<LaunchSize>> = BTreeMap::new();
     let mut sizes_by_name: BTreeMap<NodeName, Vec<LaunchSize>> = BTreeMap::new();
@@ -70,32 +65,29 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     })
 }
 
-/// Time of a job for its start, and for the start of each launch, in seconds.
+/// For its start, and for the start of each launch.
 const JOB_START_SECONDS: f64 = 60.0;
 const LAUNCH_START_SECONDS: f64 = 15.0;
 /// Factor on measuring times, because these are estimates.
 const TIME_MARGIN: f64 = 1.5;
-/// Shortest time limit of a job, in seconds.
 const MIN_JOB_SECONDS: f64 = 5.0 * 60.0;
 
-/// Returns how long before its time limit a job stops, so that it ends normally, in seconds.
+/// How long before its time limit a job stops, so that it ends normally, in seconds.
 pub fn stop_margin(limit: f64) -> f64 {
     (0.05 * limit).clamp(10.0, 60.0)
 }
 
-/// The job of a part, and its times.
 pub struct PartJob {
     pub part: Part,
-    /// The estimated time of measuring, in seconds.
+    /// Estimated.
     pub measuring_seconds: f64,
-    /// The time limit, in seconds.
     pub seconds: f64,
     /// How many jobs of this length all its points need, if the estimate holds.
     pub jobs_needed: usize,
 }
 
 impl PartJob {
-    /// Returns the job for `measuring` seconds in this number of launches. It is not longer than `limit`.
+    /// `measuring` seconds in this number of launches. The job is not longer than `limit`.
     pub fn new(part: Part, measuring: f64, launches: usize, limit: Option<f64>) -> Self {
         let needed = TIME_MARGIN * measuring + LAUNCH_START_SECONDS * launches as f64;
         let whole = needed + JOB_START_SECONDS;
@@ -110,19 +102,18 @@ impl PartJob {
         Self { part, measuring_seconds: measuring, seconds, jobs_needed }
     }
 
-    /// Returns the node hours of measuring, and those of the job up to its time limit, which sites charge at most.
+    /// The node hours of measuring, and those of the job up to its time limit, which sites charge at most.
     pub fn node_hours(&self) -> [f64; 2] {
         [self.measuring_seconds, self.seconds].map(|seconds| self.part.nodes as f64 * seconds / 3600.0)
     }
 }
 
-/// Returns the node hours of measuring, and those up to the time limits.
+/// Of measuring, and up to the time limits.
 pub fn sum_hours(jobs: &[PartJob]) -> [f64; 2] {
     let hours = jobs.iter().map(PartJob::node_hours);
     hours.fold([0.0; 2], |sum, hours| [sum[0] + hours[0], sum[1] + hours[1]])
 }
 
-/// Formats node hours with two digits.
 pub fn format_hours(hours: f64) -> String {
     format!("{} node hours", units::number(hours, NumberStyle::Rounded(2)))
 }

@@ -17,25 +17,20 @@ use std::path::PathBuf;
 
 /// A partition or queue, as the batch system reports it.
 pub struct Partition {
-    /// The name for messages: `partition batch`.
+    /// For messages: `partition batch`.
     name: String,
     limits: Limits,
-    /// The program that reported it.
     program: String,
 }
 
-/// The nodes of the partition of a campaign's jobs.
 pub struct Listing {
     pub options: SubmitTable,
     pub system: System,
-    /// The partition's name for messages.
     pub name: String,
-    /// The nodes with the requested features, the words that name this selection, and the program that reports them. `None` if the
-    /// batch system reports no nodes.
+    /// With the requested features, the words that name this selection, and the program. `None` if the batch system reports no nodes.
     pub nodes: Option<(NodeTable, String, String)>,
 }
 
-/// Asks the batch system for the nodes that jobs may get.
 pub fn list_nodes(campaign: &Campaign, cluster: &Cluster) -> Result<Listing> {
     let (options, template) = job_options(campaign, cluster)?;
     let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
@@ -100,7 +95,7 @@ pub fn plan_for_nodes(
     Ok((campaign, Some(Partition { name, limits, program })))
 }
 
-/// Returns the nodes with the requested features, and the words that name this selection.
+/// The nodes with the requested features, and the words that name this selection.
 fn apply_constraint(
     table: NodeTable,
     constraint: Option<&str>,
@@ -122,10 +117,7 @@ fn apply_constraint(
 }
 
 impl Partition {
-    /// Returns the longest time of a job in seconds: the requested one, or else the longest one allowed.
-    ///
-    /// # Errors
-    /// If a part needs more nodes than a job can get, or the user requests a longer time. Such a job would wait forever.
+    /// The requested time of a job in seconds, or else the longest one allowed. A job for which the partition is too small waits forever.
     pub fn limit_time(&self, requested: Option<f64>, has_qos: bool, parts: &[Part]) -> Result<Option<f64>> {
         let Self { name, limits, program } = self;
         let largest = parts.iter().max_by_key(|part| part.nodes);

@@ -12,18 +12,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The page with examples.
 pub const EXAMPLES: &str = "docs/clusters.md";
 
-/// The keys of a site file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SiteFile {
-    /// The machine's name in results.
     pub machine: Option<String>,
     /// The worker for each launcher of MPI: `openmpi`, `mpich`, `srun` and so on, or `mpi` for all others.
     pub workers: BTreeMap<String, PathBuf>,
-    /// The rule for the account of jobs.
     pub account: AccountRule,
     /// Options of jobs that neither flags nor the sweep set, with the keys of `[launch.submit]`.
     pub submit: SubmitTable,
@@ -31,11 +27,9 @@ pub struct SiteFile {
     pub partitions: BTreeMap<String, SubmitTable>,
     /// Environment variables of launches, unless the user sets them.
     pub environment: BTreeMap<String, String>,
-    /// Limits on the jobs of a sweep.
     pub limits: LimitRule,
 }
 
-/// The rule for the account of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccountRule {
@@ -45,20 +39,15 @@ pub struct AccountRule {
     pub required: Option<bool>,
 }
 
-/// Limits on the jobs of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitRule {
-    /// Largest number of node hours that the jobs of a sweep may take.
     pub max_node_hours: Option<f64>,
-    /// Largest number of nodes of a job.
     pub max_nodes: Option<usize>,
 }
 
 /// Parses and checks a site file. Relative paths become absolute: they start in the file's folder, or with `~/` in the user's home.
-///
-/// # Errors
-/// If the text is not a site file. The error has the place.
+/// An error has the place.
 pub fn parse(text: &str, path: &Path) -> Result<toml::Table> {
     let page = TomlSource { path, text, examples: EXAMPLES };
     let file: SiteFile = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
@@ -94,7 +83,7 @@ fn check_limits(limits: &LimitRule, page: &TomlSource, span_of: &dyn Fn(&str) ->
     Ok(())
 }
 
-/// Makes the paths of workers and templates absolute.
+/// Those of workers and templates.
 fn make_absolute(table: &mut toml::Table, file: &Path) {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let absolute = |value: &mut toml::Value| {
@@ -138,7 +127,7 @@ pub fn merge(table: &mut toml::Table, other: toml::Table) {
     }
 }
 
-/// Returns the keys of a valid TOML text with their tables, and the places of their values, in the order of the text.
+/// The keys of a valid TOML text with their tables, and the places of their values, in the order of the text.
 pub fn find_leaves(text: &str) -> Vec<(String, Range<usize>)> {
     let mut leaves = Vec::new();
     if let Ok(table) = DeTable::parse(text) {

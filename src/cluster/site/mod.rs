@@ -14,9 +14,7 @@ use apexmap_run::sweep::submit_table::SubmitTable;
 use file::{EXAMPLES, find_leaves, merge, parse};
 use std::path::PathBuf;
 
-/// The variable that names a site file.
 pub const VARIABLE: &str = "APEXMAP_CONFIG";
-/// The file of the machine.
 const MACHINE_FILE: &str = "/etc/apexmap.toml";
 
 /// The settings in force, and their origins.
@@ -26,7 +24,7 @@ pub struct Site {
     pub settings: Vec<Setting>,
 }
 
-/// Returns the possible site files, the most specific first, each with the words that name it.
+/// The possible site files, the most specific first, each with the words that name it.
 pub fn candidates() -> Vec<(PathBuf, String)> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
@@ -37,15 +35,14 @@ pub fn candidates() -> Vec<(PathBuf, String)> {
     named.into_iter().chain(own).chain([machine]).collect()
 }
 
-/// Returns a value of a TOML file in one line, without its comments.
+/// Without its comments.
 fn write_in_one_line(value: &str) -> String {
     let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
     parsed.and_then(|mut table| table.remove("value")).map_or_else(|| value.to_owned(), |value| value.to_string())
 }
 
 impl Site {
-    /// Reads the site files of this user and this machine. Files that do not exist are skipped, except the one that
-    /// `APEXMAP_CONFIG` names.
+    /// Files that do not exist are skipped, except the one that `APEXMAP_CONFIG` names.
     pub fn load() -> Result<Self> {
         let named = std::env::var_os(VARIABLE).map(PathBuf::from);
         let is_relevant = |path: &PathBuf| path.exists() || named.as_ref() == Some(path);
@@ -53,7 +50,7 @@ impl Site {
         Self::from_files(&paths)
     }
 
-    /// Reads these files, the most specific first.
+    /// The most specific first.
     pub fn from_files(paths: &[PathBuf]) -> Result<Self> {
         let (mut merged, mut settings) = (toml::Table::new(), Vec::<Setting>::new());
         for path in paths {
@@ -75,8 +72,7 @@ impl Site {
         Ok(Self { file, settings })
     }
 
-    /// Fills the options of jobs that flags and sweep leave open: from the partition's table, from `[submit]`, and the account
-    /// from its rule.
+    /// Fills the options of jobs that flags and sweep leave open: from the partition's table, from `[submit]`, and the account's rule.
     pub fn fill_options(&self, table: SubmitTable) -> Result<SubmitTable> {
         let partition = table.partition.clone().or_else(|| self.file.submit.partition.clone());
         let of_partition = partition.and_then(|name| self.file.partitions.get(&name)).cloned().unwrap_or_default();

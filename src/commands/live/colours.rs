@@ -5,7 +5,6 @@ use apexmap_draw::figure::colour::viridis;
 use std::fmt::Write;
 use std::io::IsTerminal;
 
-/// The colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
     /// No colours: shades of characters replace them.
@@ -18,14 +17,14 @@ pub enum Colours {
     True,
 }
 
-/// A colour of the palette, or its red, green and blue.
+/// Of the palette, or red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     Indexed(u8),
     Rgb([u8; 3]),
 }
 
-/// The colours of a character and of the ground behind it; `None` is the terminal's own.
+/// Of a character and of the ground behind it; `None` is the terminal's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     pub ink: Option<Colour>,
@@ -40,7 +39,7 @@ const BLACK: Colour = Colour::Indexed(0);
 const WHITE: Colour = Colour::Indexed(15);
 
 impl Colours {
-    /// Returns the colours of an output, from the variables that terminals set. `NO_COLOR` disables them.
+    /// From the variables that terminals set. `NO_COLOR` disables colours.
     pub fn detect(output: &impl IsTerminal) -> Self {
         let [colours, name] = ["COLORTERM", "TERM"].map(|name| std::env::var(name).unwrap_or_default());
         match (supports_colours(output), colours.as_str(), name.as_str()) {
@@ -52,7 +51,7 @@ impl Colours {
         }
     }
 
-    /// Returns the colour of a value at this fraction of the scale, from 0 to 1: viridis, or the nearest colour.
+    /// The colour of a value at this fraction of the scale, from 0 to 1: viridis, or the nearest colour.
     pub fn ground(self, share: f64) -> Option<Colour> {
         let colour = viridis(share);
         let channels = [colour.0, colour.1, colour.2];
@@ -70,7 +69,7 @@ impl Colours {
         }
     }
 
-    /// Returns the style of text on the ground of this fraction: white on dark grounds, black on bright ones.
+    /// The style of text on the ground of this fraction: white on dark grounds, black on bright ones.
     pub fn text_style(self, share: f64) -> Style {
         let darkest = if self == Self::Sixteen { 0.34 } else { 0.5 };
         let ground = self.ground(share);
@@ -84,7 +83,7 @@ fn nearest_level(channel: u8) -> u8 {
 }
 
 impl Style {
-    /// Writes the terminal command for these colours. The first 16 use commands that every terminal knows.
+    /// The first 16 colours use commands that every terminal knows.
     pub fn write_command(self, text: &mut String) {
         text.push_str("\x1b[0");
         for (colour, base) in [(self.ink, 30), (self.ground, 40)] {

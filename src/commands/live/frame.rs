@@ -1,38 +1,34 @@
 //! Frames of terminal cells, and the lines at the end of a terminal that a frame occupies.
 //!
-//! The cursor rests on the line below the frame. It moves relative to that line, so the terminal is never asked for a position:
-//! a question needs an answer from the keyboard's side, for which the system stops jobs in the background. The cursor stays
-//! visible and the terminal in its usual mode, so a killed program leaves nothing to restore.
+//! The cursor rests on the line below the frame and moves relative to it: a question for a position needs an answer from the
+//! keyboard's side, for which the system stops jobs in the background. The cursor stays visible and the terminal in its usual mode, so
+//! a killed program leaves nothing to restore.
 
 use super::colours::Style;
 use apexmap_base::terminal::{note_raw, to_printable};
 
-/// Size of a terminal that does not report it.
 const UNKNOWN_SIZE: (u16, u16) = (80, 24);
 /// Height that a frame takes if the terminal has it.
 const MIN_LINES: usize = 16;
 
-/// Returns the columns and rows that a frame on standard error may fill. The last column and the last row stay empty, so that
-/// nothing wraps or scrolls.
+/// The columns and rows that a frame may fill. The last ones stay empty, so that nothing wraps or scrolls.
 pub fn space() -> (usize, usize) {
     let size = terminal_size::terminal_size_of(std::io::stderr());
     let (width, height) = size.map_or(UNKNOWN_SIZE, |(width, height)| (width.0, height.0));
     (usize::from(width).saturating_sub(1).max(1), usize::from(height).saturating_sub(1).max(1))
 }
 
-/// Returns the lines for a map in a frame with `others` further lines: at most two thirds of the terminal, so that messages
-/// above it stay visible.
+/// The lines for a map in a frame with `others`: at most two thirds of the terminal, so that messages above it stay visible.
 pub fn map_lines(height: usize, others: usize) -> usize {
     (height * 2 / 3).max(MIN_LINES).min(height).saturating_sub(others).max(1)
 }
 
-/// Lines of characters with their colours.
 pub struct Frame {
     pub width: usize,
     lines: Vec<Vec<Cell>>,
 }
 
-/// A column of a line. The second column of a wide character has no character.
+/// The second column of a wide character has no character.
 #[derive(Clone, Copy, PartialEq)]
 struct Cell {
     letter: Option<char>,
@@ -46,7 +42,7 @@ impl Frame {
         Self { width, lines: vec![vec![BLANK; width]; height] }
     }
 
-    /// Writes a text, made printable, and cuts it at the end of the line.
+    /// Makes a text printable, and cuts it at the end of the line.
     pub fn write(&mut self, (mut x, y): (usize, usize), text: &str, style: Style) {
         let Some(line) = self.lines.get_mut(y) else { return };
         for letter in to_printable(text).chars().filter(|letter| !letter.is_control()) {
@@ -58,7 +54,7 @@ impl Frame {
         }
     }
 
-    /// Writes a text into the first column of a line. One that is too long ends with a mark.
+    /// In the first column. A text that is too long ends with a mark.
     pub fn write_cut(&mut self, y: usize, text: &str) {
         let is_cut = text.chars().count() > self.width;
         let end = if is_cut { self.width.saturating_sub(1) } else { self.width };
@@ -66,7 +62,7 @@ impl Frame {
         self.write((0, y), &shown.collect::<String>(), Style::default());
     }
 
-    /// Returns the lines with their colours, without blanks at their ends.
+    /// The lines with their colours, without blanks at their ends.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {
@@ -84,25 +80,23 @@ impl Frame {
     }
 }
 
-/// Returns the cells of a line without the blank ones at its end.
 fn used_cells(line: &[Cell]) -> &[Cell] {
     &line[..line.iter().rposition(|cell| *cell != BLANK).map_or(0, |last| last + 1)]
 }
 
-/// A frame on standard error.
 #[derive(Default)]
 pub struct Viewport {
     shown: Option<Frame>,
 }
 
 impl Viewport {
-    /// Replaces the frame by the next one, line by line, so that it does not flicker.
+    /// The next frame replaces the last line by line, so that it does not flicker.
     pub fn draw(&mut self, next: Frame) {
         note_raw(&format!("{}{}\x1b[J", self.move_to_start(), next.text().replace('\n', "\x1b[K\n")));
         self.shown = Some(next);
     }
 
-    /// Prints a text above the frame. It must be printable.
+    /// The text must be printable.
     pub fn print_above(&mut self, text: &str) {
         let frame = self.shown.as_ref().map(Frame::text).unwrap_or_default();
         note_raw(&format!("{}{text}\n{frame}", self.erase()));
@@ -125,7 +119,7 @@ impl Viewport {
         if start.is_empty() { start } else { start + "\x1b[J" }
     }
 
-    /// Returns the command that moves to the start of the frame. In a terminal that has become narrower, its lines take several rows.
+    /// In a terminal that has become narrower, the lines of the frame take several rows.
     fn move_to_start(&self) -> String {
         let Some(shown) = &self.shown else { return String::new() };
         // Rows wrap at the last column, which frames leave empty.

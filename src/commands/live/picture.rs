@@ -6,24 +6,22 @@ use apexmap_base::units::{self, Unit};
 use apexmap_draw::figure::ticks::Scale;
 use apexmap_results::maps::{Map, Shown};
 
-/// Lines of a map besides its cells: title, values of the horizontal axis, and colour scale.
+/// Title, values of the horizontal axis, and colour scale.
 const OTHER_LINES: usize = 3;
 /// Largest width of a cell, and its height in half lines.
 const MAX_WIDTH: usize = 20;
 const MAX_HALVES: usize = 6;
-/// Values in cells are shorter than this; longer ones are hard to compare.
+/// Longer values in cells are hard to compare.
 const MAX_LABEL: usize = 7;
 /// Values in one unit are between these.
 const LEAST_IN_UNIT: f64 = 0.01;
 const MOST_IN_UNIT: f64 = 10_000.0;
-/// Values span this factor before colours follow their logarithm, as in figures.
+/// In larger spans, colours follow the logarithm, as in figures.
 const LOG_FROM: f64 = 8.0;
-/// Largest width of the colour scale.
 const SCALE_WIDTH: usize = 24;
 const SHADES: [&str; 4] = ["░", "▒", "▓", "█"];
 const PLAIN: Style = Style { ink: None, ground: None };
 
-/// A map with its place in a frame.
 pub struct Picture<'a> {
     map: &'a Map,
     colours: Colours,
@@ -33,7 +31,7 @@ pub struct Picture<'a> {
     /// Values of the axes that are shown, the vertical ones from above.
     columns: Vec<usize>,
     rows: Vec<usize>,
-    /// Width of the values of the vertical axis, and of a cell.
+    /// Of the values of the vertical axis, and of a cell.
     margin: usize,
     width: usize,
     /// Height of a cell in half lines.
@@ -41,7 +39,7 @@ pub struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// Fits a map into this many columns and lines. An axis with more values shows some of them, with both ends.
+    /// An axis with more values than fit shows some of them, with both ends.
     pub fn new(map: &'a Map, colours: Colours, (width, height): (usize, usize)) -> Self {
         let margin = map.y.labels.iter().chain([&map.x.name]).map(|label| label.chars().count()).max().unwrap_or(0) + 1;
         let margin = margin.min(width / 3);
@@ -65,12 +63,11 @@ impl<'a> Picture<'a> {
         (self.rows.len() * self.halves).div_ceil(2)
     }
 
-    /// Returns the number of lines.
     pub fn height(&self) -> usize {
         self.lines_of_cells() + OTHER_LINES
     }
 
-    /// Draws the map into the first lines of a frame. The last of them ends with a remark.
+    /// Into the first lines of a frame, the last of them with a remark.
     pub fn draw(&self, frame: &mut Frame, remark: &str) {
         let labels = self.labels();
         frame.write_cut(0, &self.title());
@@ -87,14 +84,14 @@ impl<'a> Picture<'a> {
         self.write_scale(frame, remark);
     }
 
-    /// Returns the map in a frame as high as it needs.
+    /// In a frame as high as the map needs.
     pub fn frame(&self, width: usize, remark: &str) -> Frame {
         let mut frame = Frame::new(width, self.height());
         self.draw(&mut frame, remark);
         frame
     }
 
-    /// Returns the name of the map, with quantity, unit and axes.
+    /// The name of the map, with quantity, unit and axes.
     pub fn title(&self) -> String {
         let Map { x, y, label, quantity, .. } = self.map;
         let unit = self.labels().map(|(unit, _)| unit).filter(|unit| !unit.is_empty());
@@ -117,7 +114,7 @@ impl<'a> Picture<'a> {
         self.rows[row] * self.map.x.labels.len() + self.columns[column]
     }
 
-    /// Returns what a half line shows; nothing below the last row.
+    /// Nothing below the last row.
     fn at_half(&self, column: usize, half: usize) -> Shown {
         let row = half / self.halves;
         if row < self.rows.len() { self.cell(column, row) } else { Shown::Unplanned }
@@ -154,13 +151,13 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Returns the line of a cell that has its mark and the name of its row.
+    /// It has the mark of a cell and the name of its row.
     fn middle_line(&self) -> usize {
         (self.halves.max(2) / 2 - 1) / 2
     }
 
-    /// Returns the unit of all values and the number of each cell, if they fit into the cells. The unit is that of the smallest
-    /// value, so that it keeps its digits, or that of the largest. Values that differ more each have a prefix: `246 G`.
+    /// The unit of all values and the number of each cell, if they fit: the unit of the smallest value, so that it keeps its digits, or of
+    /// the largest. Values that differ more each have a prefix: `246 G`.
     fn labels(&self) -> Option<(String, Vec<String>)> {
         let unit = self.map.quantity.unit;
         let [smallest, largest] = range(&self.shown);
@@ -181,7 +178,7 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// Returns the texts of all values, if each fits into its cell.
+    /// If each fits into its cell.
     fn label_all(&self, label: impl Fn(f64) -> String) -> Option<Vec<String>> {
         let labels = self.shown.iter().map(|shown| shown.value().map_or(String::new(), &label));
         let labels: Vec<String> = labels.collect();
@@ -203,7 +200,6 @@ impl<'a> Picture<'a> {
         1 + (row * self.halves) / 2 + self.middle_line()
     }
 
-    /// Writes the values of the corners into them.
     fn write_corners(&self, frame: &mut Frame) {
         let last_half = self.rows.len() * self.halves - 1;
         let right = self.columns.len() * self.width;
@@ -225,7 +221,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Writes a value on the colours of the cells behind it.
+    /// On the colours of the cells behind the value.
     fn write_value(&self, frame: &mut Frame, (x, y): (usize, usize), text: &str, shown: impl Fn(usize) -> Shown) {
         for (offset, letter) in text.chars().enumerate() {
             let style = self.share(shown(offset)).map_or(PLAIN, |share| self.colours.text_style(share));
@@ -255,7 +251,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Writes a text at the left, aligned with the cells.
+    /// At the left, aligned with the cells.
     fn write_margin(&self, frame: &mut Frame, y: usize, text: &str) {
         let text: String = text.chars().take(self.margin.saturating_sub(1)).collect();
         frame.write((self.margin.saturating_sub(1 + text.chars().count()), y), &text, PLAIN);
@@ -286,30 +282,28 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Returns the smallest and the largest value.
 fn range(shown: &[Shown]) -> [f64; 2] {
     let values = shown.iter().filter_map(|shown| shown.value());
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// Returns the scale of the values of a map; `None` without values.
 fn scale(map: &Map, shown: &[Shown]) -> Option<Scale> {
     let [low, high] = range(shown);
     let values = shown.iter().filter_map(|shown| shown.value());
     Scale::from_values(values, low > 0.0 && high / low >= LOG_FROM, &map.quantity.label).ok()
 }
 
-/// Returns the character whose darkness is this fraction.
+/// Its darkness is this fraction.
 fn shade(share: f64) -> &'static str {
     SHADES[((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)]
 }
 
-/// Returns the remark of a title that an axis does not show all its values.
+/// The remark of a title that an axis does not show all its values.
 fn skipped_text(shown: usize, planned: usize, name: &str) -> String {
     if shown < planned { format!(", {shown} of {planned} values of {name}") } else { String::new() }
 }
 
-/// Formats a value with a prefix: `246 G`.
+/// `246 G`.
 fn with_prefix(value: f64) -> String {
     let text = units::si_number(value);
     match text.find(|letter: char| letter.is_ascii_uppercase() || letter == 'k') {
@@ -318,12 +312,12 @@ fn with_prefix(value: f64) -> String {
     }
 }
 
-/// Formats a value for a cell: three digits, but at most three decimals.
+/// Three digits, but at most three decimals.
 fn short(value: f64) -> String {
     if value < 0.1 { format!("{value:.3}") } else { units::short_number(value) }
 }
 
-/// Returns at most `most` indices below `count`, evenly spread, with the first and the last.
+/// At most `most` indices below `count`, evenly spread, with the first and the last.
 fn spread(count: usize, most: usize) -> Vec<usize> {
     let shown = count.min(most.max(1));
     (0..shown).map(|index| index * (count - 1) / (shown - 1).max(1)).collect()

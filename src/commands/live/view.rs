@@ -11,26 +11,23 @@ use apexmap_run::drive::plan::Plan;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Width of the bar in characters.
+/// In characters.
 const BAR: usize = 16;
-/// Largest number of maps that stay on the terminal after a run.
+/// Maps that stay on the terminal after a run.
 const MAX_LEFT: usize = 4;
 
 pub struct LiveView {
     viewport: Viewport,
     colours: Colours,
     maps: Maps,
-    /// The number of the map shown.
     current: Option<usize>,
     launch: String,
     hertz: Option<f64>,
-    /// Number of lines below the map.
     further_lines: usize,
 }
 
 impl LiveView {
-    /// Creates the view of a run if standard error is a terminal that can move its cursor. It contains the samples of the
-    /// folder's journals.
+    /// If standard error is a terminal that can move its cursor. The maps have the samples of the folder's journals.
     pub fn new(plan: &Plan, folder: Option<&Path>) -> Option<Self> {
         let name = std::env::var("TERM").unwrap_or_default();
         if !std::io::stderr().is_terminal() || ["", "dumb"].contains(&name.as_str()) {
@@ -57,14 +54,14 @@ impl LiveView {
         launch.clone_into(&mut self.launch);
     }
 
-    /// Records the hardware of a launch, and shows the samples on its type of nodes.
+    /// Shows the samples on the launch's type of nodes.
     pub fn set_hardware(&mut self, launch: &Launch) {
         self.hertz = launch.host.cycle_hertz;
         self.maps.set_node(&launch.plain_node());
         self.maps.show_node_type(&launch.node_type());
     }
 
-    /// Adds a sample to its map, and shows that map. Returns whether the map is another one than before.
+    /// Shows the map of the sample. Returns whether it is another one than before.
     pub fn add_sample(&mut self, sample: &Sample) -> bool {
         let Some(number) = self.maps.add_sample(sample, &self.launch, self.hertz) else { return false };
         let next = &self.maps.maps[number];
@@ -78,12 +75,11 @@ impl LiveView {
         changes
     }
 
-    /// Removes the samples of the last launch.
     pub fn forget_launch(&mut self) {
         self.maps.forget_launch(&self.launch);
     }
 
-    /// Shows the map, a bar that is filled to `share`, and these texts. The first is next to the bar. Long texts are wrapped.
+    /// The bar is filled to `share`, with the first text next to it. Long texts are wrapped.
     pub fn draw(&mut self, share: f64, texts: &[&str]) {
         let (width, height) = frame::space();
         let filled = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
@@ -108,12 +104,12 @@ impl LiveView {
         self.viewport.draw(frame);
     }
 
-    /// Prints a message above the frame. It must be printable.
+    /// Above the frame. The text must be printable.
     pub fn say(&mut self, text: &str) {
         self.viewport.print_above(text);
     }
 
-    /// Leaves the maps with values on the terminal, if they are few; else the last one. Strips are left only without surfaces.
+    /// Leaves the maps with values on the terminal, if they are few; else the last one. Strips stay only without surfaces.
     pub fn finish(&mut self) {
         let (width, height) = frame::space();
         let size = (width, frame::map_lines(height, 0));

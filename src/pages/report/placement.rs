@@ -5,7 +5,7 @@ use apexmap_base::units::plural;
 use apexmap_results::disk::manifest::{LaunchEnd, Manifest, SimulatedMachine};
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
 use apexmap_results::samples::Samples;
-use apexmap_run::drive::remote_memory;
+use apexmap_run::drive::plan::use_remote_memory;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
     let used_messages =
         |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
     let launches: Vec<&LaunchEnd> = launches.iter().filter(used_messages).copied().collect();
-    let names = name_launches(&launches, |_| true).filter(|_| remote_memory::is_used_in(samples))?;
+    let names = name_launches(&launches, |_| true).filter(|_| use_remote_memory(samples))?;
     Some(format!(
         "Open MPI implemented gets and puts by messages in {names} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the \
          other rank answers, and bounds and predictions for remote memory do not apply."

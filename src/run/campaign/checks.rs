@@ -15,8 +15,7 @@ use apexmap_results::disk::manifest::Manifest;
 use std::collections::HashSet;
 
 impl Campaign {
-    /// Describes the result folder if it holds another sweep: one without a common point, or one with another name and other
-    /// points.
+    /// Describes the result folder if it holds another sweep: no common point, or another name and other points.
     pub fn other_sweep(&self) -> Result<Option<String>> {
         let folder = Folder { path: self.folder.clone() };
         let Some(planned) = folder.planned_points()?.filter(|points| !points.is_empty()) else { return Ok(None) };
@@ -36,11 +35,7 @@ impl Campaign {
         }))
     }
 
-    /// Checks that the result folder does not hold another sweep's result or an imported one. With `replace`, moves any result in it
-    /// aside.
-    ///
-    /// # Errors
-    /// If it holds such a result and `replace` is false, or if the result cannot be moved.
+    /// Checks that the result folder holds no other sweep's result and no imported one. With `replace`, moves any result in it aside.
     pub fn check_result_folder(&self, replace: bool) -> Result<()> {
         let folder = Folder { path: self.folder.clone() };
         if replace {
@@ -64,7 +59,7 @@ impl Campaign {
         ))
     }
 
-    /// Returns a warning if ranks of MPICH share hardware threads.
+    /// A warning if ranks of MPICH share hardware threads.
     pub fn oversubscription_warning(&self) -> Option<String> {
         let ranks = self.plan.entries.iter().map(|entry| entry.point.ranks).max()?;
         cost::spins_oversubscribed(&self.plan.context, ranks).then(|| {

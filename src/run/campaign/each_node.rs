@@ -15,10 +15,7 @@ pub struct EachNode {
 }
 
 impl EachNode {
-    /// Returns the nodes with these names.
-    ///
-    /// # Errors
-    /// If a name is not that of a host. Names become parts of scripts.
+    /// The nodes with these names, which must be names of hosts, because they become parts of scripts.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let parse = |name: &str| match NodeName::from(name) {
@@ -39,7 +36,7 @@ impl EachNode {
         self.names.len()
     }
 
-    /// Returns whether the nodes are not known yet.
+    /// Whether the nodes are not known yet.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -69,7 +66,6 @@ impl EachNode {
     }
 }
 
-/// Checks that one node can run a point.
 fn check_point(point: &Point, ranks_per_node: Option<usize>) -> Result<()> {
     let size = point.launch_size();
     let most_ranks = size.ranks_per_node.or(ranks_per_node).unwrap_or(usize::MAX);
@@ -82,7 +78,6 @@ fn check_point(point: &Point, ranks_per_node: Option<usize>) -> Result<()> {
     ))
 }
 
-/// Returns the nodes that have samples in a result of these points.
 fn measured_nodes(folder: &Folder, points: &[Point]) -> Result<BTreeSet<String>> {
     let labels: HashSet<String> = points.iter().map(Point::label).collect();
     let is_same = |point: &Point| {
@@ -90,9 +85,8 @@ fn measured_nodes(folder: &Folder, points: &[Point]) -> Result<BTreeSet<String>>
         point.params.remove(NODE);
         labels.contains(&point.label())
     };
-    let entries: Vec<Entry> = folder.plan_lines()?.unwrap_or_default();
-    let entries: Vec<Entry> =
-        entries.into_iter().filter(|entry| entry.point.node().is_some() && is_same(&entry.point)).collect();
+    let mut entries: Vec<Entry> = folder.plan_lines()?.unwrap_or_default();
+    entries.retain(|entry| entry.point.node().is_some() && is_same(&entry.point));
     if entries.is_empty() {
         return Ok(BTreeSet::new());
     }

@@ -9,7 +9,6 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
 use std::cell::Cell;
 
-/// Whether launches use the fallback, and whether they may.
 pub struct Fallback<'a> {
     folder: &'a Folder,
     library: &'a str,
@@ -18,8 +17,7 @@ pub struct Fallback<'a> {
 }
 
 impl<'a> Fallback<'a> {
-    /// Starts with the state recorded in the result. The sweep can forbid the fallback, and a component chosen by the user takes
-    /// precedence.
+    /// Starts with the state recorded in the result. The sweep can forbid the fallback. A component that the user chose has precedence.
     pub fn new(campaign: &'a Campaign, folder: &'a Folder) -> Result<Self> {
         let context = &campaign.plan.context;
         let is_open = campaign.sweep.launch.fallback && std::env::var_os(VARIABLE).is_none();
@@ -28,20 +26,17 @@ impl<'a> Fallback<'a> {
         Ok(Self { folder, library: &context.library, is_allowed, is_used })
     }
 
-    /// Returns the environment variable for launches.
     pub fn variable(&self) -> Option<(String, String)> {
         self.is_used.get().then(|| (VARIABLE.to_owned(), BY_MESSAGES.to_owned()))
     }
 
-    /// Returns the note for the user at the start.
     pub fn note(&self) -> Option<String> {
         self.is_used
             .get()
             .then(|| format!("note: {VARIABLE}={BY_MESSAGES} is set for all launches, as earlier in this result"))
     }
 
-    /// Enables the fallback for the next launches if this one failed without it, and records that in the result. Returns the note
-    /// for the user.
+    /// Enables the fallback for the next launches if this one failed without it. Records that in the result, and returns a note.
     pub fn apply_remedy(&self, ending: &Ending) -> Result<Option<String>> {
         let is_cause = |cause: &&Cause| cause.special == Some(Special::NoWindow);
         // `replace` lets the remedy apply once. A second failure with the variable has another reason.
@@ -57,7 +52,7 @@ impl<'a> Fallback<'a> {
         )))
     }
 
-    /// Returns advice for a library that does not have the fallback.
+    /// Advice for a library that does not have the fallback.
     pub fn advice(&self) -> Option<String> {
         (!has_component(self.library)).then(|| {
             format!(
@@ -69,7 +64,7 @@ impl<'a> Fallback<'a> {
     }
 }
 
-/// Returns true if this library has the component: Open MPI before 5.
+/// Whether this library has the component: Open MPI before 5.
 pub fn has_component(library: &str) -> bool {
     let version = library.strip_prefix("Open MPI v").and_then(|rest| rest.split('.').next());
     version.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major < 5)

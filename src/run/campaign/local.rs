@@ -13,10 +13,7 @@ use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
 use std::env;
 
-/// Measures the missing points. Stores the card in the result, if there is one.
-///
-/// # Errors
-/// If no launch can start, a launch fails for a reason that is not a point's, or on a signal. The samples so far are kept.
+/// Measures the missing points, and stores the card in the result. The samples so far are kept if a launch fails, or on a signal.
 pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, display: Display) -> Result<Measured> {
     let starter = Starter::check(campaign)?;
     let wanted = Campaign { plan: campaign.wanted_plan(), ..campaign.clone() };
@@ -48,7 +45,6 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     measured
 }
 
-/// Returns whether the result has all samples of the campaign.
 pub fn is_complete(campaign: &Campaign) -> Result<bool> {
     let folder = Folder { path: campaign.folder.clone() };
     let plan = Plan { continues_imprecise: campaign.replaced.budget_seconds.is_some(), ..campaign.plan.clone() };
@@ -56,7 +52,7 @@ pub fn is_complete(campaign: &Campaign) -> Result<bool> {
     Ok(done > 0 && done == plan.entries.len())
 }
 
-/// Returns the progress of the campaign in its result folder, which need not exist.
+/// The progress of the campaign in its result folder, which need not exist.
 pub fn progress(campaign: &Campaign) -> Result<Progress> {
     let folder = Folder { path: campaign.folder.clone() };
     Ok(Progress::new(&campaign.plan, &folder.outcomes()?))
@@ -71,7 +67,6 @@ pub fn keep(campaign: &Campaign) -> Result<Measured> {
     campaign.compact(&folder)
 }
 
-/// Prints the sweep or its stage, the number of its points, and of those that are done.
 fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()> {
     let name = match conduct.stage {
         Some(stage) => format!("{}, {stage}", campaign.sweep.name),
@@ -95,7 +90,7 @@ fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()
     Ok(())
 }
 
-/// Adds to the error of an interrupted sweep what is kept and how to resume. Other errors stay unchanged.
+/// Adds to the error of an interrupted sweep what is kept and how to resume.
 fn explain_interruption(error: Error, plan: &Plan, folder: &Folder) -> Error {
     let Some(name) = signal_name(error.kind) else { return error };
     let kept_samples = folder.outcomes().map_or_else(

@@ -26,20 +26,16 @@ use crate::drive::plan::{Entry, Plan, Progress, WorkerInfo};
 use crate::sweep::{Machine, Sweep, parse_budget, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
-use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::provenance;
 use apexmap_measure::seen_cache;
-use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{Manifest, SimulatedMachine};
 use apexmap_results::table::Table;
 use each_node::EachNode;
 use plan_time::PlanTime;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trust::Consent;
 
@@ -90,14 +86,12 @@ pub struct Request {
     pub each_node: Option<EachNode>,
 }
 
-/// Settings of the sweep that flags replaced.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replaced {
     pub budget_seconds: Option<f64>,
     pub launches: Option<u32>,
 }
 
-/// Options of a run besides the points to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conduct {
     pub retry_failed: bool,
@@ -113,13 +107,11 @@ pub struct Conduct {
 /// Makes the display of a run from its plan.
 pub type Display<'a> = &'a dyn Fn(&Plan) -> Box<dyn Watcher>;
 
-/// The result of a run: its table, and the progress of its points.
 pub struct Measured {
     pub table: Table,
     pub progress: Progress,
 }
 
-/// A sweep with its plan, worker and result folder: everything to start or resume a run.
 #[derive(Clone)]
 pub struct Campaign {
     pub sweep: Sweep,
@@ -127,28 +119,24 @@ pub struct Campaign {
     pub worker: PathBuf,
     pub worker_info: WorkerInfo,
     pub folder: PathBuf,
-    /// The hosts for the launcher; empty if the launcher chooses.
+    /// Empty if the launcher chooses.
     pub hosts: Vec<String>,
     /// The machine that the sweep was read for.
     pub machine: Machine,
     /// The source of the node size, if the sweep was read for another machine than this one.
     pub sized_for: Option<String>,
-    /// The settings of the site file, where neither flags nor the sweep set them.
     pub site: SiteSettings,
-    /// The nodes that each run all points alone, if requested.
     pub each_node: Option<EachNode>,
-    /// Settings of the sweep that flags replaced.
     pub replaced: Replaced,
 }
 
 impl Campaign {
-    /// Returns whether the launcher starts the sweep's command, and not the worker.
+    /// Whether the launcher starts the sweep's command, and not the worker.
     pub fn starts_commands(&self) -> bool {
         self.sweep.runs_commands() && self.plan.context.transport == TransportKind::Mpi
     }
 
-    /// Returns the plan without the nodes that an earlier command measured and this one does not request. A budget of the command
-    /// line also continues the points that an earlier budget left imprecise.
+    /// The plan without nodes that only an earlier command requested. A budget of the command line also continues imprecise points.
     pub fn wanted_plan(&self) -> Plan {
         let mut plan = self.plan.clone();
         plan.continues_imprecise = self.replaced.budget_seconds.is_some();
@@ -158,7 +146,6 @@ impl Campaign {
         plan
     }
 
-    /// Writes the plan into the result folder before the sweep runs.
     pub fn write_plan(&self, folder: &Folder) -> Result<()> {
         folder.replace_text(&folder.sweep(), &self.sweep.text)?;
         let mut lines = String::new();
@@ -170,12 +157,11 @@ impl Campaign {
         self.manifest().with_records(&folder.outcomes()?).write(folder)
     }
 
-    /// Returns the manifest of the result without its launches.
+    /// The manifest of the result without its launches.
     pub fn manifest(&self) -> Manifest {
+        let own = Manifest::new(self.sweep.name.clone(), self.sweep.title.clone());
+        let last_cache_seen_bytes = self.machine.last_cache_seen.or_else(seen_cache::seen_bytes);
         Manifest {
-            schema: apexmap_base::sample::SCHEMA_VERSION,
-            name: self.sweep.name.clone(),
-            title: self.sweep.title.clone(),
             sweep: self.sweep.text.clone(),
             seed: self.sweep.seed,
             machine: self.plan.context.machine.clone(),
@@ -183,24 +169,15 @@ impl Campaign {
             points: self.plan.entries.len(),
             blocks: self.plan.blocks,
             budget_seconds: self.plan.repeat.budget_seconds,
-            command: command_words(),
-            driver: provenance::build(),
-            driver_host: Host {
-                last_cache_seen_bytes: self.machine.last_cache_seen.or_else(seen_cache::seen_bytes),
-                ..provenance::host()
-            },
+            driver_host: Host { last_cache_seen_bytes, ..own.driver_host },
             worker: self.worker_info.build.clone(),
-            unix_seconds: unix_seconds(),
-            samples: BTreeMap::new(),
-            launches: Vec::new(),
             sized_for: self.sized_for.clone(),
             simulated: self.simulated_machine(),
-            imported: None,
-            compaction: None,
+            ..own
         }
     }
 
-    /// Returns the machine of simulated ranks, with what is known about its errors.
+    /// The machine of simulated ranks, with what is known about its errors.
     pub fn simulated_machine(&self) -> Option<SimulatedMachine> {
         simulated::record(&self.plan)
     }
@@ -215,19 +192,16 @@ impl Campaign {
         Ok(Measured { table: folder.compact()?, progress })
     }
 
-    /// Returns whether this is the unchanged quickstart.
     fn is_quickstart(&self) -> bool {
         ready::find_by_name(Path::new(ready::QUICKSTART)).is_some_and(|quickstart| quickstart.text == self.sweep.text)
     }
 
-    /// Returns whether a budget ended the run after every point was measured at least once.
     fn is_done_within_budget(&self, progress: &Progress) -> bool {
         let has_sample = |entry: &Entry| progress.count(&entry.key) > 0;
         self.plan.repeat.budget_seconds.is_some() && self.plan.entries.iter().all(has_sample)
     }
 
-    /// Returns an error if points failed, or have too few samples. Too few samples are only a warning for the quickstart, if
-    /// `accepts_few_samples`, and if a budget ended the run and every point has a sample.
+    /// An error if points failed, or have too few samples. The latter is only a warning for the quickstart, and at the end of a budget.
     pub fn verdict(&self, folder: &Folder, progress: &Progress, accepts_few_samples: bool) -> Result<()> {
         let [_, partial, missing, failed] = progress.counts();
         let (mut problems, mut advice) = (Vec::new(), Vec::new());
@@ -255,8 +229,7 @@ impl Campaign {
         if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
     }
 
-    /// Describes how much longer the sweep takes, from the spread of its samples, and the next step: `about 140 s more`, `run it again
-    /// with --budget 3min`.
+    /// How much longer the sweep takes, and the next step: `about 140 s more`, `run it again with --budget 3min`.
     fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<(String, String)> {
         let records = folder.outcomes()?;
         let seconds = PlanTime::new(&self.plan, &records, progress, None, false).seconds_left();

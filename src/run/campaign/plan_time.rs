@@ -18,19 +18,17 @@ use std::collections::{BTreeMap, HashMap};
 /// Fraction of its bound that a point is assumed to reach.
 const SHARE: f64 = 0.6;
 
-/// The remaining time of a plan.
 pub struct PlanTime {
     repeat: Repeat,
     launches: Vec<OpenLaunch>,
-    /// Number of points whose estimate comes from samples, from the machine card, and from the kernel's work.
+    /// Number of points estimated from samples, from the machine card, and from the kernel's work.
     sources: [usize; 3],
     /// How the time of points without samples and card is estimated.
     rule: &'static str,
 }
 
 impl PlanTime {
-    /// Estimates the remaining time of a plan. The machine card is used for points without samples. `retry_failed`: failed points
-    /// are measured again.
+    /// `card` serves for points without samples. With `retry_failed`, failed points are measured again.
     pub fn new(
         plan: &Plan,
         records: &[Record<SampleOutcome>],
@@ -59,19 +57,18 @@ impl PlanTime {
         Self { repeat: plan.repeat, launches, sources: [0, 1, 2].map(count), rule }
     }
 
-    /// Describes the time of the launches of one size on a quiet machine, without the budget.
+    /// The time of the launches of one size on a quiet machine, without the budget.
     pub fn describe_size(&self, size: LaunchSize) -> String {
         let launches: Vec<OpenLaunch> = self.launches.iter().filter(|launch| launch.size == size).cloned().collect();
         if launches.is_empty() { "done".into() } else { describe_seconds(seconds(self.quiet(), &launches)) }
     }
 
-    /// Returns the wall time in seconds until every point has enough samples, whatever the budget. It follows from the spread of
-    /// the samples so far.
+    /// The wall time in seconds until every point has enough samples, whatever the budget, from the spread of the samples so far.
     pub fn seconds_left(&self) -> f64 {
         seconds(self.without_budget(), &self.launches)
     }
 
-    /// Returns the wall time of the launches of these sizes in seconds, and their number.
+    /// The wall time of the launches of these sizes in seconds, and their number.
     pub fn measuring_time(&self, sizes: &[LaunchSize]) -> (f64, usize) {
         let launches: Vec<OpenLaunch> =
             self.launches.iter().filter(|launch| sizes.contains(&launch.size)).cloned().collect();
@@ -82,13 +79,12 @@ impl PlanTime {
         Repeat { budget_seconds: None, ..self.repeat }
     }
 
-    /// Returns the repetition on a quiet machine: the smallest number of samples, without the budget.
+    /// The smallest number of samples, without the budget.
     fn quiet(&self) -> Repeat {
         Repeat { max: self.repeat.min, width: None, ..self.without_budget() }
     }
 
-    /// Describes the time of all launches, from a quiet machine to the budget or the largest number of samples, and the sources
-    /// of the estimate.
+    /// The time of all launches, from a quiet machine to the budget or the largest number of samples, with its sources.
     pub fn describe_total(&self) -> String {
         if self.launches.is_empty() {
             return "wall time: nothing is left to measure\n".into();
@@ -130,7 +126,7 @@ fn seconds(repeat: Repeat, launches: &[OpenLaunch]) -> f64 {
     Forecast::new(repeat, launches, 0.0).outlook(0.0).seconds
 }
 
-/// Returns the wall time of a sample by a machine card. Work outside the clock is assumed to take as long as the timed run.
+/// The wall time of a sample. Work outside the clock is assumed to take as long as the timed run.
 fn cost_by_card(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     let library = match context.transport {
         TransportKind::Threads => comm::library(TransportKind::Threads).unwrap_or_default(),

@@ -19,17 +19,14 @@ use std::path::Path;
 
 /// What campaigns take from the site. The crate `cluster` knows site files and batch systems.
 pub trait Surroundings {
-    /// Returns the settings of the site file.
     fn settings(&self) -> SiteSettings;
 
-    /// Returns the machine's name in a result, unless it is the host's.
+    /// The machine's name in a result, unless it is the host's.
     fn machine_name(&self, sweep: &Sweep, result: &Path, consent: Consent) -> Option<String>;
 
-    /// Checks what a sweep requests from the batch system.
     fn check(&self, sweep: &Sweep) -> Result<()>;
 }
 
-/// Plans the campaigns of a request.
 pub struct Planner<'a> {
     request: &'a Request,
     surroundings: &'a dyn Surroundings,
@@ -38,7 +35,6 @@ pub struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// Plans for this machine.
     pub fn new(request: &'a Request, surroundings: &'a dyn Surroundings) -> Self {
         Self { request, surroundings, machine: Machine::detect() }
     }
@@ -48,10 +44,6 @@ impl<'a> Planner<'a> {
         Self { machine, ..self }
     }
 
-    /// Plans the sweep of the request.
-    ///
-    /// # Errors
-    /// If the sweep, the worker or the hosts are invalid.
     pub fn plan(&self) -> Result<Campaign> {
         let path = self.request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
         let machine = Machine { last_cache_seen: self.recorded_last_cache(path), ..self.machine.clone() };
@@ -59,7 +51,6 @@ impl<'a> Planner<'a> {
         self.plan_on(sweep, machine, simulation)
     }
 
-    /// Plans this sweep instead of the request's.
     pub fn plan_sweep(&self, sweep: Sweep) -> Result<Campaign> {
         self.plan_on(sweep, self.machine.clone(), None)
     }
@@ -126,15 +117,14 @@ impl<'a> Planner<'a> {
         Ok(Campaign { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for, site, each_node, replaced })
     }
 
-    /// Returns the part of the last cache that was seen when the result of this request was begun, so that a resumed sweep has the
-    /// same sizes.
+    /// The part of the last cache seen when this result was begun, so that a resumed sweep has the same sizes.
     fn recorded_last_cache(&self, sweep: &Path) -> Option<u64> {
         let default_folder = || Path::new("results").join(sweep.file_stem().unwrap_or_default());
         let folder = Folder::open(&self.request.out.clone().unwrap_or_else(default_folder)).ok()?;
         Manifest::read(&folder).ok()?.driver_host.last_cache_seen_bytes
     }
 
-    /// Returns the hosts of the request or the sweep, empty if the launcher chooses, and the ranks on each node.
+    /// The hosts, empty if the launcher chooses, and the ranks on each node.
     fn choose_hosts(&self, sweep: &Sweep, ranks_per_node: Option<usize>) -> Result<(Vec<String>, Option<usize>)> {
         let requested = hosts::choose_source(&self.request.hosts, self.request.hostfile.as_deref());
         match requested.as_ref().or(sweep.launch.hosts.as_ref()) {
@@ -155,9 +145,6 @@ impl<'a> Planner<'a> {
 }
 
 /// Replaces the settings of the sweep that the command line sets, too.
-///
-/// # Errors
-/// If the ranks are simulated, or the launches are too many.
 fn replace_settings(request: &Request, sweep: &mut Sweep) -> Result<()> {
     let given = [("--budget", request.budget.is_some()), ("--launches", request.launches.is_some())];
     let flag = given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
@@ -176,7 +163,6 @@ fn replace_settings(request: &Request, sweep: &mut Sweep) -> Result<()> {
     Ok(())
 }
 
-/// Reads the hosts, if the launcher accepts hosts.
 fn read_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
     let launch = &sweep.launch;
     let hosts = source.read()?;
@@ -193,7 +179,6 @@ fn read_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
     }
 }
 
-/// Checks that the largest launch has enough hosts.
 fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
     if hosts.is_empty() {
         return Ok(());
@@ -213,7 +198,7 @@ fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
     }
 }
 
-/// Checks that the folder's path is valid UTF-8, because ranks get it as an argument.
+/// Ranks get the path as an argument.
 fn check_path(folder: &Path) -> Result<()> {
     match std::path::absolute(folder) {
         Ok(path) if path.to_str().is_none() => Err(Error::input(

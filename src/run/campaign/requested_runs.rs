@@ -1,6 +1,6 @@
 //! Runs of commands, each when it is requested, by one worker on this machine.
 
-use crate::drive::lines::{Lines, parse_event};
+use crate::drive::protocol::{Lines, parse_event};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;
@@ -19,7 +19,6 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 /// Longest line of the worker, in bytes.
 const LINE_LIMIT: usize = 1 << 20;
 
-/// A worker that runs points on request.
 pub struct RequestedRuns {
     process: Process,
     requests: PipeWriter,
@@ -27,15 +26,12 @@ pub struct RequestedRuns {
     launch: Option<Launch>,
     /// The messages of the worker besides its lines.
     errors: Vec<u8>,
-    /// It has the job.
+    /// Has the job.
     _folder: TemporaryFolder,
 }
 
 impl RequestedRuns {
     /// Starts this program as a worker for points of one rank.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn start(points: &[Point]) -> Result<Self> {
         let folder = TemporaryFolder::create("job")?;
         let file = folder.path.join("job.json");
@@ -52,10 +48,7 @@ impl RequestedRuns {
         Ok(Self { process, requests, lines, launch: None, errors: Vec::new(), _folder: folder })
     }
 
-    /// Runs the point at this position, and returns its sample with the record of the launch.
-    ///
-    /// # Errors
-    /// If the worker ends, or on a signal.
+    /// Runs the point at this position. Returns its sample with the record of the launch.
     pub fn run(&mut self, index: usize, interrupted: &dyn Fn() -> Result<()>) -> Result<(Launch, Sample)> {
         // A worker that has ended is noticed below.
         let _ = self.requests.write_all(format!("{index}\n").as_bytes());

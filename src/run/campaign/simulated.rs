@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads the sweep of a request for a machine, or for the machine that the request or the sweep simulates. Returns the machine too.
+/// Reads the sweep of a request for a machine, or for the machine that the request or the sweep simulates, and returns both.
 pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(Sweep, Machine, Option<Simulation>)> {
     let card_path = match &request.simulate {
         Some(card_path) => card_path.clone(),
@@ -36,8 +36,7 @@ pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(S
     Ok((sweep, machine, Some(simulation)))
 }
 
-/// Returns the size of a node of a card, for sweeps whose values depend on the machine. Numbers that the card does not have are
-/// 1 core, and unknown sizes.
+/// The size of a node of a card. Numbers that it does not have are 1 core, and unknown sizes.
 fn node_size(card: &Card) -> Machine {
     let number = |entry: &catalogue::Entry| card.get(entry.name).unwrap_or(0.0);
     let cores = number(catalogue::CORES).max(1.0) as usize;
@@ -49,7 +48,6 @@ fn node_size(card: &Card) -> Machine {
     }
 }
 
-/// Returns the record of the machine for the manifest.
 pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     let simulation = plan.context.simulation.as_ref()?;
     let mut assumptions: Vec<String> = plan.by_size().keys().flat_map(|size| simulation.assumptions(*size)).collect();
@@ -71,7 +69,7 @@ pub fn record(plan: &Plan) -> Option<SimulatedMachine> {
     Some(SimulatedMachine { card: simulation.card.to_toml(), assumptions, untested, untested_points, on_shared_nodes })
 }
 
-/// Returns the default result folder: `results/protocol-red-storm`.
+/// The default result folder: `results/protocol-red-storm`.
 pub fn default_folder(sweep: &str, simulation: &Simulation) -> PathBuf {
     let name = simulation.card.name.to_lowercase();
     let words: Vec<&str> =

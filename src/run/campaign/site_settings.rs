@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// The key of the worker for all launchers without their own.
 const ANY_LAUNCHER: &str = "mpi";
 
-/// A setting with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The key with its tables: `submit.partition`.
@@ -25,10 +24,8 @@ pub struct Setting {
     pub line: usize,
 }
 
-/// The settings that every campaign uses.
 #[derive(Clone, Debug, Default)]
 pub struct SiteSettings {
-    /// The machine's name in results.
     pub machine: Option<String>,
     /// The worker for each launcher of MPI, or `mpi` for all others.
     pub workers: BTreeMap<String, PathBuf>,
@@ -39,22 +36,21 @@ pub struct SiteSettings {
 }
 
 impl SiteSettings {
-    /// Returns the worker for a launcher of MPI, and its key.
+    /// The worker for a launcher of MPI, and its key.
     pub fn worker(&self, launcher: &LauncherEntry) -> Option<(&Path, String)> {
         let key = [launcher.id, ANY_LAUNCHER].into_iter().find(|key| self.workers.contains_key(*key))?;
         let worker = self.workers.get(key).filter(|_| launcher.transport == TransportKind::Mpi)?;
         Some((worker, format!("workers.{key}")))
     }
 
-    /// Returns the environment variables that the user does not set.
+    /// The environment variables that the user does not set.
     pub fn variables(&self) -> Vec<(String, String)> {
         self.environment.clone().into_iter().filter(|(name, _)| env::var_os(name).is_none()).collect()
     }
 }
 
 impl Campaign {
-    /// Writes `site.toml` into the result: the settings of the site file that this run uses, with their origins. `is_used` judges
-    /// all settings but the machine's name and the workers, by the table and the key in it.
+    /// Writes `site.toml` into the result: the settings that this run uses. `is_used` judges all but the machine's name and workers.
     pub fn write_site_record(&self, folder: &Folder, is_used: &dyn Fn(&str, &str) -> bool) -> Result<()> {
         let worker = self.site.worker(self.sweep.launch.launcher).filter(|(worker, _)| *worker == self.worker);
         let worker_key = worker.map(|(_, key)| key);

@@ -5,10 +5,9 @@ use super::worker::{QUERY_TIMEOUT, read_output};
 use super::{Campaign, Conduct};
 use crate::drive::cost::MIN_SILENCE;
 use crate::drive::driver::{DriverInputs, Watcher, drive};
-use crate::drive::environment::messaging_variables;
 use crate::drive::execute::{Ending, LaunchLimits, Processes};
 use crate::drive::faults::FailedPoint;
-use crate::drive::node_types::NodeTypes;
+use crate::drive::groups::{NodeTypes, messaging_variables};
 use crate::drive::plan::Context;
 use crate::launch::causes::Special;
 use crate::launch::mpi::{Family, Mpi};
@@ -17,7 +16,7 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::PlacementOrder;
+use apexmap_measure::hardware::{FilesBelow, PlacementOrder};
 use apexmap_results::disk::Folder;
 use std::path::Path;
 use std::process::Command;
@@ -29,14 +28,12 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 /// Longest line of a worker in bytes, without the parts that grow with the number of ranks.
 const LINE_LIMIT: usize = 1 << 20;
 
-/// The launcher of a campaign, and its program.
 pub struct Starter {
     launcher: Box<dyn Launcher>,
     program: String,
 }
 
 impl Starter {
-    /// Finds the launcher's program and the worker.
     pub fn find(campaign: &Campaign) -> Result<Self> {
         let launcher = (campaign.sweep.launch.launcher.make)(&campaign.sweep.launch.command)?;
         let search_path = std::env::var_os("PATH").unwrap_or_default();
@@ -62,7 +59,7 @@ impl Starter {
         Ok(starter)
     }
 
-    /// Checks that a program with a name that several MPIs use, such as `mpiexec`, belongs to the launcher's MPI.
+    /// Several MPIs have programs of one name, such as `mpiexec`.
     fn check_family(&self) -> Result<()> {
         let Some(family) = Family::of_launcher(self.launcher.id()) else { return Ok(()) };
         let mut command = Command::new(&self.program);
@@ -86,9 +83,6 @@ impl Starter {
     }
 
     /// Runs the launches for the missing points. Returns the first point that failed.
-    ///
-    /// # Errors
-    /// If a launch fails for a reason that is not a point's, or `interrupted` returns an error.
     pub fn measure(
         &self,
         campaign: &Campaign,
@@ -141,7 +135,7 @@ impl Starter {
         };
         let mut inputs = DriverInputs {
             folder,
-            executor: &mut Processes,
+            executor: &mut Processes(&FilesBelow(Path::new("/"))),
             command: &command,
             limits,
             limits_grow: timeout.is_none(),
@@ -160,7 +154,6 @@ impl Starter {
     }
 }
 
-/// Checks that this job has enough nodes for the largest launch.
 fn check_nodes(campaign: &Campaign) -> Result<()> {
     let machine = LocalMachine::detect();
     let context = &campaign.plan.context;
@@ -184,7 +177,6 @@ fn check_nodes(campaign: &Campaign) -> Result<()> {
     }
 }
 
-/// Returns the job of a launch, started by this program and worker.
 pub fn launch_job(
     (context, hosts): (&Context, &[String]),
     (program, worker): (&str, &Path),
@@ -206,7 +198,7 @@ pub fn launch_job(
     }
 }
 
-/// Returns the command line of a worker on this machine that starts each program by the launcher.
+/// The command line of a worker on this machine that starts each program by the launcher.
 fn start_commands(launcher: &dyn Launcher, job: &LaunchJob, path: &Path) -> CommandLine {
     let worker = job.worker.to_string_lossy().into_owned();
     let line = launcher.command(job);

@@ -3,8 +3,7 @@
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
 use crate::drive::faults::FailedPoint;
-use crate::drive::plan::{Plan, Progress};
-use crate::drive::remote_memory;
+use crate::drive::plan::{Plan, Progress, uses_remote_memory};
 use crate::sweep::Sweep;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
@@ -24,25 +23,19 @@ use apexmap_results::table::columns;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The outcome of a trial.
 pub struct TrialOutcome {
     pub launch: Launch,
     pub manifest: Manifest,
     pub samples: Samples,
-    /// Whether one-sided operations had to use messages.
     by_messages: bool,
 }
 
-/// Returns the size of the largest launch, which the trial runs.
+/// The size of the largest launch, which the trial runs.
 pub fn largest_launch(campaign: &Campaign) -> Option<LaunchSize> {
     campaign.plan.by_size().into_keys().max_by_key(|size| size.ranks)
 }
 
-/// Runs a launch of this size with a few runs, in a folder within the result. The folder is removed if the trial succeeds, and
-/// replaced by the next trial of this size.
-///
-/// # Errors
-/// If another trial of this size runs, if the launch fails, or its ranks are on another number of nodes than the sweep asks for.
+/// Runs a launch of this size with a few runs, in a folder within the result, which stays only if the trial fails.
 pub fn carry_out(
     campaign: &Campaign,
     size: LaunchSize,
@@ -80,7 +73,7 @@ pub fn carry_out(
     Ok(TrialOutcome { launch, manifest, samples, by_messages })
 }
 
-/// The folder of a trial within its result, locked against other trials of the same size.
+/// Locked against other trials of the same size.
 struct TrialPlace {
     folder: PathBuf,
     lock_path: PathBuf,
@@ -139,7 +132,7 @@ fn measure(
     }
 }
 
-/// Returns the error of a failed run. It blames the set-up, not a point of the sweep.
+/// It blames the set-up, not a point of the sweep.
 fn setup_error(point: &FailedPoint) -> Error {
     Error::new(
         ErrorKind::Setup,
@@ -177,7 +170,6 @@ pub fn run_before_sweep(
     folder.replace_trial(&to_trial(&outcome))
 }
 
-/// Returns the first numbers, for the report.
 fn to_trial(outcome: &TrialOutcome) -> Trial {
     let median = |kernel: &str, column: &str| outcome.samples.with_kernel(kernel).good().median(column);
     Trial {
@@ -188,12 +180,12 @@ fn to_trial(outcome: &TrialOutcome) -> Trial {
     }
 }
 
-/// Plans the trial of a sweep: a few runs on the ranks of one launch, with the sweep's launch settings.
+/// A few runs on the ranks of one launch, with the sweep's launch settings.
 fn plan_trial(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campaign> {
     let mut points = trial_points(size.ranks);
     let threads = campaign.plan.context.transport == TransportKind::Threads;
     // The kernel's verification puts to all ranks, so it needs remote memory, and more than one rank.
-    if size.ranks > 1 && (threads || campaign.sweep.points.iter().any(remote_memory::is_used)) {
+    if size.ranks > 1 && (threads || campaign.sweep.points.iter().any(uses_remote_memory)) {
         points.push(Point::new("calibrate.barrier", size.ranks).with_parameter("barriers", OPERATIONS_PER_RUN));
     }
     let node_parameters = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
@@ -213,7 +205,7 @@ fn plan_trial(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<
     Ok(Campaign { sweep, plan, folder, ..campaign.clone() })
 }
 
-/// Returns the runs of a trial. They use only messages, because not every network has remote memory.
+/// They use only messages, because not every network has remote memory.
 fn trial_points(ranks: usize) -> Vec<Point> {
     // Kernels of messages pair the first half of the ranks with the second.
     if !ranks.is_multiple_of(2) {
@@ -231,7 +223,6 @@ fn trial_points(ranks: usize) -> Vec<Point> {
     vec![message_point(PING_PONG, 8), message_point(STREAMING, 64 << 10)]
 }
 
-/// Describes the placement of the ranks, and the first numbers.
 pub fn describe(launch: &Launch, samples: &Samples) -> String {
     let mut text =
         format!("launcher   {}, {}\nranks      {}\n", launch.launcher, launch.library, describe_ranks(launch));
@@ -264,13 +255,11 @@ pub fn describe_ranks(launch: &Launch) -> String {
     )
 }
 
-/// Returns the median time of the barriers before each run, if the barrier's own kernel did not run. These barriers need no
-/// remote memory.
+/// The median time of the barriers before each run, which need no remote memory, if the barrier's own kernel did not run.
 fn barrier_before_runs(samples: &Samples, label: &str) -> Option<f64> {
     samples.good().median("canary_barrier_seconds").filter(|_| label == BARRIER)
 }
 
-/// Largest number of node names shown.
 const MAX_NODE_NAMES: usize = 8;
 
 const PING_PONG: &str = "message_rate.ping_pong";
@@ -287,7 +276,6 @@ const SHOWN_NUMBERS: [(&str, &str, &str, &str); 3] = [
     (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB per message"),
 ];
 
-/// Returns the nodes with their numbers of ranks.
 fn count_ranks_by_node(placement: &[Placement]) -> BTreeMap<&str, usize> {
     let mut nodes = BTreeMap::new();
     placement.iter().for_each(|rank| *nodes.entry(rank.node.as_str()).or_default() += 1);

@@ -1,5 +1,4 @@
-//! The user's consent before programs run that a file names which may come from somebody else: one function decides for sweeps and
-//! site files.
+//! The user's consent before programs run that a file of somebody else may name: one function decides for sweeps and site files.
 
 use super::SiteSettings;
 use crate::sweep::Sweep;
@@ -27,7 +26,6 @@ pub enum Consent {
 }
 
 impl Consent {
-    /// Returns the consent that the flag `--trust` gives.
     pub fn from_flag(trust: bool) -> Self {
         if trust { Self::Given } else { Self::Asked }
     }
@@ -36,8 +34,7 @@ impl Consent {
 /// Entries of a result. Their contents do not matter, because the sender of a result writes them.
 const MARKS: [&str; 3] = ["journals", "manifest.json", "archive.json"];
 
-/// Returns why a file may come from somebody else; `None` if it is the user's own, or does not exist. Names of user and host in a result
-/// prove nothing.
+/// Why a file may come from somebody else. Names of user and host in a result prove nothing.
 pub fn doubt(file: &Path) -> Option<&'static str> {
     let metadata = fs::metadata(file).ok()?;
     // Root can change every program of this user.
@@ -55,10 +52,9 @@ pub fn doubt(file: &Path) -> Option<&'static str> {
     in_result.then_some("lies in a result, which anybody may have sent")
 }
 
-/// A file, and the programs and their settings that it names, each in a line.
+/// A file, and the programs and their settings that it names.
 type Named = (PathBuf, BTreeSet<String>);
 
-/// Returns what a sweep starts.
 fn named_by_sweep(sweep: &Sweep) -> BTreeSet<String> {
     let launch = &sweep.launch;
     let mut lines: BTreeSet<String> =
@@ -82,12 +78,11 @@ fn lines_of_command(command: Specification) -> Vec<String> {
     lines.chain(variables).chain(command.cwd.map(|folder| format!("folder: {folder}"))).collect()
 }
 
-/// Returns whether the name of a batch system may be the path of a template. Names of built-in ones have neither slashes nor dots.
+/// Whether the name of a batch system may be the path of a template. Names of built-in ones have neither slashes nor dots.
 pub fn is_path(system: &str) -> bool {
     system.contains(['/', '.']) || Path::new(system).is_file()
 }
 
-/// Returns what the site files start, file by file.
 fn named_by_site(site: &SiteSettings) -> Vec<Named> {
     let starts = |key: &str| {
         let parts = key.split('.').collect::<Vec<_>>();
@@ -98,11 +93,7 @@ fn named_by_site(site: &SiteSettings) -> Vec<Named> {
     settings.map(|setting| (setting.file.clone(), [format!("{} = {}", setting.key, setting.value)].into())).collect()
 }
 
-/// Asks before programs start that a sweep or a site file names, if the file may come from somebody else. The user is asked once for each
-/// line.
-///
-/// # Errors
-/// If the user says no, or cannot answer.
+/// Asks once for each line before programs start that a sweep or a site file of somebody else may name.
 pub fn ask(sweep: &Sweep, site: &SiteSettings, consent: Consent) -> Result<()> {
     let named = [(sweep.path.clone(), named_by_sweep(sweep))].into_iter().chain(named_by_site(site));
     match consent {
@@ -112,9 +103,6 @@ pub fn ask(sweep: &Sweep, site: &SiteSettings, consent: Consent) -> Result<()> {
 }
 
 /// Asks about the settings of site files alone, as [`ask`] does.
-///
-/// # Errors
-/// If the user says no, or cannot answer.
 pub fn ask_about_site(site: &SiteSettings) -> Result<()> {
     named_by_site(site).into_iter().try_for_each(|(file, lines)| ask_about(&file, lines))
 }

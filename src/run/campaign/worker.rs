@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Returns the worker program and its description of itself.
+/// The worker program and its description of itself.
 pub fn find(worker_path: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match worker_path {
         None => {
@@ -47,10 +47,7 @@ pub fn assume(worker: PathBuf, result: &Path, sweep: &Sweep) -> (PathBuf, Worker
     (worker, WorkerInfo { build, transports, mpi_library })
 }
 
-/// Checks the description of a worker.
-///
-/// # Errors
-/// If the worker does not support the transport, or has another version than this program.
+/// Checks that a worker supports the transport, and has this program's version.
 pub fn check_info(program: &Path, info: &WorkerInfo, transport: TransportKind) -> Result<()> {
     let path = program.display();
     if !info.transports.iter().any(|name| *name == transport.name()) {
@@ -70,16 +67,10 @@ pub fn check_info(program: &Path, info: &WorkerInfo, transport: TransportKind) -
     Ok(())
 }
 
-/// Longest time for programs to describe themselves.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest description, in bytes.
-/// A program that is no worker may print without end.
+/// Longest description, in bytes. A program that is no worker may print without end.
 const MAX_INFO_BYTES: usize = 1 << 16;
 
-/// Asks a worker program for its description, within a time limit.
-///
-/// # Errors
-/// If it is no worker, does not answer in time, or on a signal.
 pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     let worker_error = |cause: &str| {
         Error::environment(
@@ -96,10 +87,7 @@ pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     serde_json::from_slice(&output).map_err(|_| worker_error("it is not apexmap, or it is another version"))
 }
 
-/// Runs a program and returns the beginning of its standard output.
-///
-/// # Errors
-/// If it does not start or does not end its output in time, or on a signal.
+/// The beginning of the standard output of a program, which ends it in time.
 pub fn read_output(command: Command, limit: Duration) -> Result<Vec<u8>> {
     let interrupt = Interrupt::catch();
     let mut process = Process::start(command)?;

@@ -5,8 +5,7 @@ use super::faults::{self, FailedPoint};
 use super::groups::Pending;
 use super::plan::Plan;
 use super::protocol::Protocol;
-use super::watch::Watch;
-use super::watcher::Watcher;
+use super::watch::{Watch, Watcher};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Status};
@@ -16,7 +15,6 @@ use apexmap_results::disk::journal::Journal;
 use apexmap_results::table::quietness::Quietness;
 use std::time::{Duration, Instant};
 
-/// The state of a launch.
 pub struct Attempt {
     pub journal: Journal,
     pub protocol: Protocol,
@@ -34,7 +32,6 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Creates the state before the first line of this job.
     pub fn new(journal: Journal, job: Job, limit: Option<Duration>, ends_if_noisy: bool) -> Self {
         Self {
             journal,
@@ -50,13 +47,13 @@ impl Attempt {
         }
     }
 
-    /// Returns an error, which ends the launch, if a sample exceeds the budget by far.
+    /// An error, which ends the launch, if a sample exceeds the budget by far.
     pub fn check_time(&mut self) -> Result<()> {
         self.is_overdue = self.limit.zip(self.greeted_at).is_some_and(|(limit, start)| start.elapsed() > limit);
         if self.is_overdue { Err(Error::internal("the budget is spent")) } else { Ok(()) }
     }
 
-    /// Records one event that passed the protocol's check. `pending` is the point whose run it belongs to.
+    /// Records one checked event. `pending` is the point whose run it belongs to.
     pub fn record(
         &mut self,
         plan: &Plan,
@@ -125,8 +122,7 @@ impl Attempt {
         self.journal.append(&event)
     }
 
-    /// Ends a launch that the driver stopped. If its lines are inconsistent, none of its samples counts, and other rank counts
-    /// continue. All samples count if only the budget was spent.
+    /// Ends a launch that the driver stopped. None of its samples counts if its lines are inconsistent, all if only the budget was spent.
     pub fn abandon(mut self, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
         if self.is_overdue {
             // These two lines together say that a sample is missing although the budget was spent.

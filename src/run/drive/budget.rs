@@ -8,7 +8,6 @@ use apexmap_base::units::{self, plural};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Seconds for the launches of a group.
 #[derive(Clone, Copy)]
 pub struct Budget {
     /// Its share among all groups.
@@ -20,8 +19,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Divides seconds among groups in proportion to their points, and returns those of the first group. Each group is a block and a number
-    /// of points.
+    /// Divides seconds among groups, each a block and a number of points, by their points, and returns those of the first.
     pub fn of_first_group(total: f64, groups: &[(u32, usize)]) -> Self {
         let points = |block: Option<u32>| {
             let is_counted = |group: &&(u32, usize)| block.is_none_or(|block| group.0 == block);
@@ -31,7 +29,7 @@ impl Budget {
         Self { share: total * own as f64 / points(None), first_round: total * own as f64 / points(Some(block)), total }
     }
 
-    /// Returns what is left after some seconds; `None` if the group may not be launched again.
+    /// What is left after some seconds; `None` if the group may not be launched again.
     pub fn after(self, seconds: f64, group: &Group) -> Option<Self> {
         let left = |whole: f64| (whole - seconds).max(0.0);
         let rest = Self { share: left(self.share), first_round: left(self.first_round), total: left(self.total) };
@@ -39,8 +37,7 @@ impl Budget {
         (rest.share > 0.0 || has_first_round).then_some(rest)
     }
 
-    /// Returns the time after which a launch is ended within a sample. The worker starts no sample after the time of its group, but one
-    /// that it has started may take longer.
+    /// When a launch is ended within a sample. The worker starts no sample after its group's time, but one may take longer.
     pub fn limit(self) -> Duration {
         /// Fraction of the budget by which a sample may exceed it, and the least such time in seconds.
         const OVERRUN: (f64, f64) = (0.1, 0.5);
@@ -50,9 +47,6 @@ impl Budget {
 }
 
 /// Removes the points with samples that take longer than the whole budget, and returns a note about them.
-///
-/// # Errors
-/// If no point is left.
 pub fn remove_long_points(plan: &Plan, groups: &mut Vec<Group>, costs: &SampleCosts) -> Result<Option<String>> {
     /// Factor by which estimates without a sample are often too long.
     const TOO_LONG: f64 = 2.0;
@@ -80,7 +74,7 @@ pub fn remove_long_points(plan: &Plan, groups: &mut Vec<Group>, costs: &SampleCo
     )))
 }
 
-/// Returns the flag for a budget that suffices for a run of this time: `--budget 3min`.
+/// The flag for a budget that suffices for a run of this time: `--budget 3min`.
 pub fn advise(seconds: f64) -> String {
     /// Estimates are rough, and launches take time to start.
     const MARGIN: f64 = 1.2;

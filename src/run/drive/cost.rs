@@ -19,7 +19,7 @@ pub const OVERHEAD: f64 = 2e-4;
 /// Shortest limit in seconds for a sample without a sign of life, if the sweep sets none.
 pub const MIN_SILENCE: f64 = 60.0;
 
-/// Wall times of one sample at the points of a plan, in seconds: measured ones, and estimates for points without samples.
+/// Wall times of one sample at the points of a plan, in seconds.
 pub struct SampleCosts<'a> {
     pub plan: &'a Plan,
     /// By key.
@@ -29,24 +29,19 @@ pub struct SampleCosts<'a> {
 }
 
 impl<'a> SampleCosts<'a> {
-    /// Takes the measured times from the journals of a result.
+    /// From the journals of a result.
     pub fn new(plan: &'a Plan, records: &[Record<SampleOutcome>]) -> Self {
-        Self::from_measured(plan, mean_sample_costs(records))
-    }
-
-    /// Takes measured times by key.
-    pub fn from_measured(plan: &'a Plan, measured: HashMap<String, f64>) -> Self {
-        let mut costs = Self { plan, measured, factors: HashMap::new() };
+        let mut costs = Self { plan, measured: mean_sample_costs(records), factors: HashMap::new() };
         costs.factors = costs.learned_factors();
         costs
     }
 
-    /// Returns the mean wall time of the point's samples, if it has any.
+    /// The mean wall time of the point's samples.
     pub fn mean_of(&self, entry: &Entry) -> Option<f64> {
         self.measured.get(&entry.key).copied()
     }
 
-    /// Returns the measured wall time of a sample, else its estimate.
+    /// The measured wall time of a sample, else its estimate.
     pub fn cost(&self, entry: &Entry) -> f64 {
         let factor = self.factors.get(entry.point.kernel.as_str()).copied().unwrap_or(1.0);
         self.mean_of(entry).unwrap_or_else(|| factor * self.estimate(&entry.point))
@@ -69,8 +64,7 @@ impl<'a> SampleCosts<'a> {
     }
 }
 
-/// Returns the mean wall time of a sample of each point in the journals, by key. The time is measured from the previous sample,
-/// so it includes verification and everything else between two runs.
+/// The mean wall time of a sample of each point, by key, since the previous sample: with verification and all else between two runs.
 fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
     let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
     for record in records {
@@ -86,9 +80,8 @@ fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> 
     sums.into_iter().map(|(key, (sum, count))| (key.to_owned(), sum / count)).collect()
 }
 
-/// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take
-/// memory in order, and 8 GB/s per rank. Access between ranks costs five times that, with Apex-Map's fraction of remote accesses.
-/// Half of the time is on the clock.
+/// The kernel's work on a typical machine: 50 ns per operation, unless operations take memory in order, and 8 GB/s per rank; five
+/// times that between ranks, with Apex-Map's fraction of remote accesses. Half of the time is on the clock.
 fn estimate(context: &Context, point: &Point) -> f64 {
     match &context.simulation {
         Some(simulation) => estimate_simulated(simulation, point),
@@ -96,7 +89,6 @@ fn estimate(context: &Context, point: &Point) -> f64 {
     }
 }
 
-/// Returns the rule of [`estimate`] in words.
 pub fn rule(context: &Context) -> &'static str {
     match context.simulation {
         Some(_) => {
@@ -106,8 +98,7 @@ pub fn rule(context: &Context) -> &'static str {
     }
 }
 
-/// Estimates the wall time of a simulation: an access or an update and its bytes, a message, and each link on its way. Kernels that
-/// collect updates send fewer messages, and move the updates several times. Cards with intervals are simulated several times.
+/// An operation and its bytes, a message, and each link on its way. Collected updates need fewer messages, but move several times.
 fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     const PER_MESSAGE: f64 = 1e-6;
     const PER_LINK: f64 = 2.5e-7;
@@ -134,8 +125,7 @@ fn estimate_simulated(simulation: &Simulation, point: &Point) -> f64 {
     OVERHEAD + runs * (own_work + messages * (PER_MESSAGE + PER_LINK * links))
 }
 
-/// Returns how often an update moves between ranks, and the number of messages per update, in kernels whose messages collect some of
-/// the Q updates that a rank stores.
+/// How often an update moves between ranks, and the messages per update, if messages collect some of the Q stored updates.
 pub fn moves_and_messages(kernel: &Kernel, point: &Point, look_ahead: f64) -> (f64, f64) {
     let ranks = point.ranks as f64;
     if let Some(stages) = (kernel.stages)(point) {
@@ -154,7 +144,7 @@ pub fn moves_and_messages(kernel: &Kernel, point: &Point, look_ahead: f64) -> (f
     (moves, moves / roles::bucket(nodes, look_ahead))
 }
 
-/// Estimates as [`estimate`] does, for this number of hardware threads.
+/// The estimate of a wall time for this number of hardware threads.
 pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);
@@ -166,13 +156,13 @@ pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     OVERHEAD + limit_to_time_bound(point, seconds / 2.0) * 2.0
 }
 
-/// Estimates how long a rank takes to fill its memory for the first sample, in seconds: 1 GB/s.
+/// How long a rank takes to fill its memory for the first sample, in seconds: 1 GB/s.
 pub fn filling(point: &Point) -> f64 {
     kernels::find(&point.kernel).map_or(0.0, |kernel| kernel.memory(point) as f64 / 1e9)
 }
 
-/// Returns the longest time in seconds that a rank at this point may give no sign of life. A rank reports nothing while its clock
-/// runs. Only the first rank reports how far its memory is filled, and slower ranks may take longer.
+/// The longest time in seconds that a rank at this point may give no sign of life. It reports nothing while its clock runs, and only
+/// the first rank reports how far its memory is filled.
 pub fn longest_silence(context: &Context, point: &Point) -> f64 {
     /// Factor of a slow machine over the rough estimate: 250 ns per operation.
     const SLOWNESS: f64 = 5.0;
@@ -187,8 +177,8 @@ pub fn longest_silence(context: &Context, point: &Point) -> f64 {
         + oversubscription_cost(context, point.ranks)
 }
 
-/// Returns the additional wall time of a sample if more ranks of MPICH run on this machine than it has hardware threads. They
-/// wait without yielding their core, so every barrier lasts until the system has given each rank its turn.
+/// The additional wall time of a sample if more ranks of MPICH run on this machine than it has hardware threads. They wait without
+/// yielding their core, so every barrier lasts until each rank had its turn.
 pub fn oversubscription_cost(context: &Context, ranks: usize) -> f64 {
     /// Number of gathers, broadcasts and barriers in a sample (a rough number), and a turn of Linux's scheduler in seconds. Eight
     /// kernels of MPICH 4.0 on 16 ranks of two cores took 12 s.
@@ -198,14 +188,13 @@ pub fn oversubscription_cost(context: &Context, ranks: usize) -> f64 {
     if spins_oversubscribed(context, ranks) { TURNS * TURN * ranks as f64 / threads as f64 } else { 0.0 }
 }
 
-/// Returns true if ranks of a launch wait without yielding while they share hardware threads.
+/// Whether ranks of a launch wait without yielding while they share hardware threads.
 pub fn spins_oversubscribed(context: &Context, ranks: usize) -> bool {
     let is_local = !context.launcher.remote && context.ranks_per_node.is_none();
     let spins = context.transport == TransportKind::Mpi && context.library.contains("MPICH");
     is_local && spins && ranks > Hardware::this_machine().hardware_threads()
 }
 
-/// Limits the time of a run to the point's own time bound, if it has one.
 pub fn limit_to_time_bound(point: &Point, seconds: f64) -> f64 {
     match TIME_BOUND.get(point) {
         Some(bound) if bound > 0 => seconds.min(bound as f64),

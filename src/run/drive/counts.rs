@@ -1,6 +1,4 @@
-//! Counts the samples of a run, and the points of its plan that need no more.
-//!
-//! A point is done when all its launches have enough samples of it.
+//! Counts the samples of a run, and the points of its plan that need no more: all their launches have enough samples.
 
 use super::forecast::OpenLaunch;
 use apexmap_base::sample::{Sample, Status};
@@ -8,12 +6,9 @@ use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::worker::Repeat;
 use std::collections::{HashMap, HashSet};
 
-/// The counts of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunCounts {
-    /// Number of points of the plan.
     pub points: usize,
-    /// Number of new samples, whatever their status.
     pub samples: usize,
     /// Minimum number of samples that a point needs over all its launches.
     pub needed: usize,
@@ -21,19 +16,15 @@ pub struct RunCounts {
     may_need_more: bool,
     /// Number of launches that still have to measure a point, by its key.
     open: HashMap<String, usize>,
-    /// Number of launches of each size.
     blocks: u32,
     /// Points without a sample in any launch, by their keys.
     unmeasured: HashSet<String>,
     failed: HashSet<String>,
-    /// Number of points that failed earlier and are not measured again.
     failed_earlier: usize,
-    /// Whether the result had samples before.
     resumes: bool,
 }
 
 impl RunCounts {
-    /// Creates the counts of a plan with this number of points, which are measured in this number of blocks.
     pub fn new(points: usize, blocks: u32, repeat: Repeat) -> Self {
         let (needed, may_need_more) = ((blocks * repeat.min) as usize, repeat.width.is_some());
         Self { points, needed, may_need_more, blocks, ..Self::default() }
@@ -68,19 +59,17 @@ impl RunCounts {
         }
     }
 
-    /// Returns the number of points that need no more samples.
+    /// The number of points that need no more samples.
     pub fn count_done(&self) -> usize {
         let open = self.open.iter().filter(|(key, launches)| **launches > 0 && !self.failed.contains(*key)).count();
         self.points.saturating_sub(open + self.count_failed())
     }
 
-    /// Returns the number of points that failed.
     pub fn count_failed(&self) -> usize {
         self.failed_earlier + self.failed.len()
     }
 
-    /// Returns the progress if about `samples_left` samples are missing: `1693 of ~6600 samples`. The total is never below the
-    /// samples so far.
+    /// The progress if about `samples_left` samples are missing: `1693 of ~6600 samples`, a total that is never below the samples so far.
     pub fn samples_text(&self, samples_left: f64) -> String {
         let total = units::number(self.samples as f64 + samples_left, NumberStyle::Rounded(2));
         let is_below = total.parse().is_ok_and(|total: f64| total < self.samples as f64);
@@ -88,7 +77,7 @@ impl RunCounts {
         format!("{} of ~{total} {}samples", self.samples, self.new_word())
     }
 
-    /// Returns the progress of a run with a budget: `178 samples, 56 of 126 points at least once, 1 failed`. No number decreases.
+    /// The progress of a run with a budget: `178 samples, 56 of 126 points at least once, 1 failed`. No number decreases.
     pub fn coverage_text(&self) -> String {
         let measured = self.points.saturating_sub(self.unmeasured.len() + self.failed_earlier);
         let noun = if self.samples == 1 { "sample" } else { "samples" };
@@ -105,14 +94,14 @@ impl RunCounts {
         if self.count_failed() > 0 { format!(", {} failed", self.count_failed()) } else { String::new() }
     }
 
-    /// Returns the state of the points: `0 of 126 points done (each needs 6), 2 failed`.
+    /// The state of the points: `0 of 126 points done (each needs 6), 2 failed`.
     pub fn points_text(&self) -> String {
         let (failed, points) = (self.failed_text(), plural(self.points, "point"));
         let least = if self.may_need_more { "at least " } else { "" };
         format!("{} of {points} done (each needs {least}{}){failed}", self.count_done(), self.needed)
     }
 
-    /// Returns the samples at the end of a run: `756 samples in 110 s`.
+    /// The samples at the end of a run: `756 samples in 110 s`.
     pub fn summary(&self, seconds: f64) -> String {
         let noun = if self.samples == 1 { "sample" } else { "samples" };
         format!("{} {}{noun} in {}", self.samples, self.new_word(), units::seconds(seconds))

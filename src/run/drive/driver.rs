@@ -3,15 +3,13 @@
 use super::attempt::Attempt;
 use super::budget::{self, Budget};
 use super::cost::{self, SampleCosts};
-use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults::{self, FailedPoint};
 pub use super::groups::remaining_launches;
-use super::groups::{Group, Pending, group_points, launch_job, launches_of_groups};
-use super::node_types::NodeTypes;
+use super::groups::{Group, NodeTypes, Pending, group_points, launch_job, launches_of_groups, messaging_variables};
 use super::plan::{Plan, Progress};
 use super::suspicion::{FailedLaunch, Suspicion};
-pub use super::watcher::Watcher;
+pub use super::watch::Watcher;
 use crate::launch::CommandLine;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::new_file;
@@ -23,7 +21,6 @@ use apexmap_results::disk::journal::Journal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The inputs of the driver besides the plan.
 pub struct DriverInputs<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,
@@ -37,8 +34,7 @@ pub struct DriverInputs<'a> {
     pub preflight_seconds: f64,
     /// Whether a disturbed machine before the first sample is an error.
     pub ends_if_noisy: bool,
-    /// Changes the environment of the next launches if that helps against this ending, and returns the note for the user. No
-    /// point is blamed then.
+    /// Changes the environment of the next launches if that helps against this ending, and returns a note. No point is blamed then.
     pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
     /// Adds advice about an ending to the error that ends the sweep because of it.
     pub explain: &'a dyn Fn(&Ending, Error) -> Error,
@@ -86,16 +82,12 @@ pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
 }
 
 /// Checks that one sample of some unfinished point is expected to fit into the budget.
-///
-/// # Errors
-/// If none fits, or the result cannot be read.
 pub fn check_budget(plan: &Plan, folder: &Folder, retry_failed: bool) -> Result<()> {
     let records = folder.outcomes()?;
     let mut groups = group_points(plan, &Progress::new(plan, &records), retry_failed);
     budget::remove_long_points(plan, &mut groups, &SampleCosts::new(plan, &records)).map(drop)
 }
 
-/// Returns the number of points with missing samples.
 fn count_waiting_points(plan: &Plan, setting: &DriverInputs) -> Result<usize> {
     let [_, partial, missing, _] = Progress::new(plan, &setting.folder.outcomes()?).counts();
     Ok(partial + missing)
@@ -147,7 +139,7 @@ fn measure_groups(
     failure.map_or(Ok(()), Err)
 }
 
-/// Launches a group until all its points are settled. Returns an error if it has to give up.
+/// Launches a group until all its points are settled. The error inside means that it gave up.
 fn measure_group(
     plan: &Plan,
     group: &mut Group,
@@ -268,7 +260,7 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
-/// Returns the limits of a launch. The point with the most memory and work determines the limit of a sample.
+/// The point with the most memory and work determines the limit of a sample.
 fn limits(plan: &Plan, group: &Group, setting: &DriverInputs) -> LaunchLimits {
     let longest_silence = |pending: &Pending| cost::longest_silence(&plan.context, &plan.entries[pending.entry].point);
     let sample_limit = group.pending.iter().filter(|_| setting.limits_grow).map(longest_silence).fold(0.0, f64::max);
@@ -277,8 +269,7 @@ fn limits(plan: &Plan, group: &Group, setting: &DriverInputs) -> LaunchLimits {
     LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
 }
 
-/// Settles the points of a launch that has ended, and drops those that need no further launch. Returns the failed sample of the
-/// point that was running, if it is to blame.
+/// Drops the points of an ended launch that need no further one. Returns the failed sample of the running point, if it is to blame.
 fn settle_points(
     plan: &Plan,
     group: &mut Group,

@@ -1,4 +1,4 @@
-//! The output of a launch besides its events. Keeps its beginning and end in a file, and its last lines for messages.
+//! The output of a launch besides its events: its beginning and end in a file, and its last lines for messages.
 
 use crate::launch::causes::{ADVICE, CauseMatch, Search, find_handicap};
 use apexmap_base::error::Result;
@@ -10,16 +10,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Number of bytes kept from the beginning.
 const BEGINNING_BYTES: usize = 1 << 20;
-/// Number of bytes kept from the end.
 const END_BYTES: usize = 1 << 16;
 /// Number of bytes of a longer line that are searched together. It exceeds the longest sign of a cause.
 const LINE_BYTES: usize = 1 << 12;
-/// Number of lines shown in a message.
 const LAST_LINES: usize = 6;
 
-/// Collects the output of a launch besides its events.
 pub struct ErrorOutput {
     file: File,
     bytes: usize,
@@ -34,14 +30,13 @@ pub struct ErrorOutput {
 }
 
 impl ErrorOutput {
-    /// Creates the file for the output of this command.
     pub fn create(path: &Path, command: &[String]) -> Result<Self> {
         let file = new_file::create(path)?;
         let (search, counts, handicaps) = (Search::of_command(command), LineCounts::default(), BTreeSet::new());
         Ok(Self { file, bytes: 0, end: Vec::new(), line: Vec::new(), search, counts, handicaps })
     }
 
-    /// Adds output. A full disk does not end a measurement, so write errors are ignored.
+    /// A full disk does not end a measurement, so write errors are ignored.
     pub fn add(&mut self, bytes: &[u8]) {
         let kept = BEGINNING_BYTES.saturating_sub(self.bytes).min(bytes.len());
         let _ = self.file.write_all(&bytes[..kept]);
@@ -71,12 +66,11 @@ impl ErrorOutput {
         self.line.drain(..self.line.len() - kept);
     }
 
-    /// Records that the ranks have greeted, so nothing before kept them from starting.
+    /// The ranks have greeted, so nothing before kept them from starting.
     pub fn record_start(&mut self) {
         self.search.record_start();
     }
 
-    /// Returns the cause found in the output so far.
     pub fn cause(&self) -> Option<CauseMatch> {
         let mut search = self.search.clone();
         search.add_line(&String::from_utf8_lossy(&self.line));
@@ -94,12 +88,10 @@ impl ErrorOutput {
         }
     }
 
-    /// Returns the counts of its lines and their known causes.
     pub fn into_counts(self) -> OtherOutput {
         OtherOutput { causes: self.handicaps, ..self.counts.finish() }
     }
 
-    /// Returns the last few lines, for messages.
     pub fn last_lines(&self) -> String {
         let text = String::from_utf8_lossy(&self.end[self.end.len().saturating_sub(END_BYTES)..]);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -1,7 +1,7 @@
 //! Runs one launch: starts it, reads its lines, enforces its time limits and ends it.
 
 use super::errors::ErrorOutput;
-use super::lines::{Lines, parse_event};
+use super::protocol::{Lines, parse_event};
 use crate::launch::CommandLine;
 use crate::launch::causes::{self, Cause, CauseMatch, Nature, Stage};
 use apexmap_base::error::{Error, Result};
@@ -9,14 +9,13 @@ use apexmap_base::other_output::OtherOutput;
 use apexmap_base::process::{Output, Process};
 use apexmap_base::sample::{Event, Status, shorten_message};
 use apexmap_base::units::short_number;
-use apexmap_measure::hardware::{FilesBelow, SystemFiles, memory_kills};
+use apexmap_measure::hardware::{SystemFiles, memory_kills};
 use nix::libc::SIGKILL;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchLimits {
     /// Limit from the start of the launcher to the worker's first line, and from there to the start of the first sample.
@@ -29,7 +28,6 @@ pub struct LaunchLimits {
     pub line: usize,
 }
 
-/// The end of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
     pub status: Status,
@@ -38,31 +36,29 @@ pub struct Ending {
     pub abrupt: bool,
     /// Whether the system ended it because memory ran out.
     pub lacked_memory: bool,
-    /// The cause of the failure, if known.
     pub cause: Option<&'static Cause>,
     /// Lines besides the events, if the launch succeeded.
     pub output: OtherOutput,
 }
 
 impl Ending {
-    /// Creates an ending without a known cause.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
         let (message, output) = (shorten_message(message.into()), OtherOutput::default());
         Self { status, message, abrupt: false, lacked_memory: false, cause: None, output }
     }
 
-    /// Returns the last line of the launch's journal. `doubtful`: its lines are inconsistent.
+    /// The last line of the launch's journal. `doubtful`: its lines are inconsistent.
     pub fn event(&self, doubtful: bool) -> Event {
         let Self { status, message, output, .. } = self.clone();
         Event::Ended { status, message, doubtful, output }
     }
 
-    /// Returns true if the launch ended because its job ended.
+    /// Whether the launch ended because its job ended.
     pub fn is_over(&self) -> bool {
         self.cause.is_some_and(|cause| cause.nature == Nature::JobOver)
     }
 
-    /// Creates an ending whose message has the cause and its line first, then `end_text`.
+    /// The message has the cause and its line first, then `end_text`.
     fn with_cause(status: Status, cause_match: &CauseMatch, end_text: &str) -> Self {
         let end_text = if end_text.is_empty() { String::new() } else { format!("; {end_text}") };
         let ending = Self::new(status, format!("{}: {}{end_text}", cause_match.cause.summary, cause_match.line));
@@ -86,28 +82,12 @@ pub trait Executor {
     ) -> Result<Ending>;
 }
 
-/// Longest time between two calls of the listener.
 const LISTENER_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Runs real processes.
-pub struct Processes;
-
 /// Runs real processes, and reads the system's counts from these files.
-pub struct ProcessesOn<'a>(pub &'a dyn SystemFiles);
+pub struct Processes<'a>(pub &'a dyn SystemFiles);
 
-impl Executor for Processes {
-    fn execute(
-        &mut self,
-        command: &CommandLine,
-        errors: &Path,
-        limits: LaunchLimits,
-        on_event: &mut Listener,
-    ) -> Result<Ending> {
-        ProcessesOn(&FilesBelow(Path::new("/"))).execute(command, errors, limits, on_event)
-    }
-}
-
-impl Executor for ProcessesOn<'_> {
+impl Executor for Processes<'_> {
     fn execute(
         &mut self,
         command: &CommandLine,
@@ -139,13 +119,11 @@ impl Executor for ProcessesOn<'_> {
     }
 }
 
-/// The reason to stop following a launch.
 enum Stop {
     Ending(Ending),
     Error(Error),
 }
 
-/// The state of a running launch, and its time limit.
 struct LaunchState<'a, 'b> {
     limits: LaunchLimits,
     on_event: &'a mut Listener<'b>,
@@ -154,12 +132,11 @@ struct LaunchState<'a, 'b> {
     has_greeted: bool,
     has_started: bool,
     is_done: bool,
-    /// Lines that are not events.
     other_output: Vec<u8>,
 }
 
 impl LaunchState<'_, '_> {
-    /// Handles a line. Launchers print warnings between the worker's lines. Only events are signs of life.
+    /// Launchers print warnings between the worker's lines. Only events are signs of life.
     fn handle_line(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
         let Some(event) = parse_event(line) else {
             if !line.trim_ascii().is_empty() {
@@ -197,7 +174,6 @@ impl LaunchState<'_, '_> {
         self.limit.saturating_sub(self.last_event.elapsed())
     }
 
-    /// Returns the ending of a launch that took too long.
     fn timeout_ending(&self) -> Ending {
         if self.is_done {
             return hung_ending();
@@ -206,7 +182,7 @@ impl LaunchState<'_, '_> {
     }
 }
 
-/// Passes on events until the output ends or a limit is exceeded. Returns `None` if the exit status decides.
+/// Passes on events until the output ends or a limit is exceeded. `None`: the exit status decides.
 fn follow(
     process: &mut Process,
     errors: &mut ErrorOutput,
@@ -214,16 +190,14 @@ fn follow(
     on_event: &mut Listener,
 ) -> Result<Option<Ending>> {
     let mut lines = Lines::new(limits.line);
-    let (limit, last_event) = (limits.start, Instant::now());
-    let (has_greeted, has_started, is_done) = (false, false, false);
     let mut state = LaunchState {
         limits,
         on_event,
-        limit,
-        last_event,
-        has_greeted,
-        has_started,
-        is_done,
+        limit: limits.start,
+        last_event: Instant::now(),
+        has_greeted: false,
+        has_started: false,
+        is_done: false,
         other_output: Vec::new(),
     };
     loop {
@@ -282,8 +256,7 @@ fn hung_ending() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
-/// Returns the ending for the exit status of a failed launch. `has_kills`: whether the system has killed a process since the start
-/// because memory ran out.
+/// `has_kills`: since the start of the launch, the system has killed a process because memory ran out.
 fn judge_failure(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> Ending {
     let end_text = match (status.code(), status.signal()) {
         (Some(code), _) => format!("the launch ended with exit code {code}"),
@@ -307,7 +280,7 @@ fn judge_failure(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> E
     Ending { abrupt: true, ..ending }
 }
 
-/// Returns true if the output of a launcher says that a rank was killed: mpirun of Open MPI and of MPICH, srun.
+/// Whether mpirun of Open MPI or of MPICH, or srun says that a rank was killed.
 fn mentions_kill(words: &str) -> bool {
     ["signal 9", "Signal: 9", "signal: 9", "Killed", "SIGKILL", "oom"].iter().any(|sign| words.contains(sign))
 }

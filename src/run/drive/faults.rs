@@ -14,8 +14,7 @@ use apexmap_measure::hardware::Hardware;
 use apexmap_measure::worker::unix_seconds;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the error of a group that the driver gives up. `ended_without`: number of launches and their missing result, if the
-/// last one greeted.
+/// A group that the driver gives up. `ended_without`: launches and their missing result, if the last one greeted.
 pub fn giving_up_error(launch: &str, size: LaunchSize, ended_without: Option<(u32, &str)>, ending: &Ending) -> Error {
     if let Some(Cause { nature: Nature::Setup, advice, .. }) = ending.cause {
         let message = format!("launch {launch} on {size} did not start: {}", reason(ending));
@@ -34,11 +33,12 @@ pub fn giving_up_error(launch: &str, size: LaunchSize, ended_without: Option<(u3
     )
 }
 
-/// Returns the error of a faulty set-up, after this number of launches. `waiting` points remain to be measured.
+/// A faulty set-up, after this number of launches. `waiting` points remain to be measured.
 pub fn setup_error(ending: &Ending, launches: usize, waiting: usize) -> Error {
     let advice =
         ending.cause.map_or("fix the cause (see the .stderr files next to the journals)", |cause| cause.advice);
-    let subject = if launches == 1 { "a launch failed for a known reason".into() } else { repeated_failure(launches) };
+    let repeated = || format!("{launches} consecutive launches failed for the same reason");
+    let subject = if launches == 1 { "a launch failed for a known reason".into() } else { repeated() };
     let verb = if waiting == 1 { "point waits" } else { "points wait" };
     Error::new(
         ErrorKind::Setup,
@@ -47,17 +47,13 @@ pub fn setup_error(ending: &Ending, launches: usize, waiting: usize) -> Error {
     )
 }
 
-fn repeated_failure(launches: usize) -> String {
-    format!("{launches} consecutive launches failed for the same reason")
-}
-
-/// Returns the error of a job that ends before the sweep.
+/// A job that ends before the sweep.
 pub fn job_over_error(ending: &Ending) -> Error {
     let advice = ending.cause.map_or("", |cause| cause.advice);
     Error::environment(reason(ending), advice)
 }
 
-/// Returns the error of a launch whose lines violate the protocol.
+/// A launch whose lines violate the protocol.
 pub fn misfit_error(launch: &str, size: LaunchSize, reason: &str) -> Error {
     Error::environment(
         format!("launch {launch} on {size}: its lines are inconsistent: {reason}"),
@@ -66,7 +62,7 @@ pub fn misfit_error(launch: &str, size: LaunchSize, reason: &str) -> Error {
     )
 }
 
-/// Returns the error of a launch that the system killed twice because memory ran out.
+/// A launch that the system killed twice because memory ran out.
 pub fn memory_error(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
     let entries = plan.by_size().remove(&size).unwrap_or_default();
     let planned = units::bytes(launch_memory(plan, size, &entries).0 as f64);
@@ -103,8 +99,7 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
     ))
 }
 
-/// Checks that a launch for one node ran there: no sample may be recorded under the name of another node. Host names may have a
-/// domain.
+/// No sample may be recorded under the name of another node. Host names may have a domain.
 fn check_node_name(node: &str, nodes: &BTreeSet<&str>, launch: &str) -> Result<()> {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
     if nodes.iter().all(|name| short(name) == short(node)) {
@@ -120,8 +115,7 @@ fn check_node_name(node: &str, nodes: &BTreeSet<&str>, launch: &str) -> Result<(
 /// Largest share of a node's memory that ranks may take.
 const MAX_MEMORY_SHARE: f64 = 0.9;
 
-/// Checks that the ranks on each node fit into its memory, which they report. Launches on this machine are checked before they
-/// start.
+/// Checks that the ranks on each node fit into its memory, which they report. Launches on this machine are checked before their start.
 pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()> {
     if !plan.context.launcher.remote {
         return Ok(());
@@ -151,7 +145,7 @@ pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()
     ))
 }
 
-/// Returns the error of a machine that is disturbed before the first sample.
+/// A machine that is disturbed before the first sample.
 pub fn noise_error(reason: &str) -> Error {
     Error::new(
         ErrorKind::Regression,
@@ -160,7 +154,6 @@ pub fn noise_error(reason: &str) -> Error {
     )
 }
 
-/// Returns the reason why a launch ended.
 pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
@@ -173,19 +166,19 @@ pub struct FailedPoint {
 }
 
 impl FailedPoint {
-    /// Describes a failed run that its worker reported.
+    /// A failed run that its worker reported.
     pub fn in_launch(sample: &Sample) -> Self {
         Self { kernel: sample.point.kernel.clone(), reason: sample.message.clone(), advice: None }
     }
 
-    /// Describes a run that its launch did not survive.
+    /// A run that its launch did not survive.
     pub fn at_ending(point: &Point, ending: &Ending) -> Self {
         let advice = ending.cause.map(|cause| cause.advice);
         Self { kernel: point.kernel.clone(), reason: reason(ending).to_owned(), advice }
     }
 }
 
-/// Returns the failed sample of a point. A point without a number is still a result, with a status.
+/// A point without a number is still a result, with a status.
 pub fn failed_sample(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
     Sample {
         point: entry.point.clone(),

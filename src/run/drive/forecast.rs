@@ -1,10 +1,8 @@
 //! Estimates how long the rest of a sweep takes: the expected number of samples times their wall time, launch after launch.
 //!
-//! The wall time of a sample is the time since the previous one, so it includes verification, the drawing of inputs and the
-//! driver. A point without samples costs in proportion to its estimate. The number of samples that a point needs follows from its
-//! interval so far, which narrows with the square root of their number. A point with too few samples for an interval uses the
-//! mean of the other points. Before any point has one, the forecast assumes 1.5 times `min`. The budget caps the time of each
-//! launch as in the driver.
+//! The wall time of a sample is the time since the previous one. A point without samples costs in proportion to its estimate. The
+//! number of samples that a point needs follows from its interval, which narrows with the square root of their number; with too few
+//! for an interval, from the mean of the other points; before any has one, it is 1.5 times `min`. The budget caps each launch.
 
 use apexmap_base::point::LaunchSize;
 use apexmap_measure::numerics::statistics::Summary;
@@ -19,7 +17,6 @@ pub struct OpenLaunch {
     pub points: Vec<OpenPoint>,
 }
 
-/// A point of a launch to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenPoint {
     pub key: String,
@@ -29,16 +26,13 @@ pub struct OpenPoint {
     pub cost: f64,
 }
 
-/// The remainder of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Wall time, in seconds.
     pub seconds: f64,
-    /// Number of remaining samples.
     pub samples: f64,
 }
 
-/// Wall times of samples, in seconds: their number and sum.
+/// Wall times of samples in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Costs {
     count: f64,
@@ -71,7 +65,6 @@ struct Point {
     is_finished: bool,
 }
 
-/// Launches of one size and block.
 #[derive(Debug)]
 struct Group {
     block: u32,
@@ -103,7 +96,7 @@ pub struct Forecast {
 const STARTUP: f64 = 0.5;
 
 impl Forecast {
-    /// Creates a forecast before the first launch, at the time `now`.
+    /// Before the first launch, at the time `now`.
     pub fn new(repeat: Repeat, launches: &[OpenLaunch], now: f64) -> Self {
         let point = |open_point: &OpenPoint| Point {
             key: open_point.key.clone(),
@@ -151,8 +144,7 @@ impl Forecast {
         (self.previous, self.is_starting) = (now, true);
     }
 
-    /// Records a sample of a point, with its time and the value that repetitions narrow if it succeeded. `is_finished`: the point needs no
-    /// more samples.
+    /// Records a sample, with its time and its repeated value if it succeeded. `is_finished`: the point needs no more.
     pub fn add_sample(&mut self, block: u32, key: &str, measured: Option<(f64, f64)>, is_finished: bool, now: f64) {
         let mut cost = now - self.previous;
         let is_first_of_launch = self.is_starting;
@@ -176,7 +168,7 @@ impl Forecast {
             if is_finished { Some(point.values.len() as f64) } else { needed_samples(&repeat, &point.values) };
     }
 
-    /// Returns the remainder of the sweep at the time `now`.
+    /// The remainder of the sweep at the time `now`.
     pub fn outlook(&self, now: f64) -> Outlook {
         let rates = Rates::from_forecast(self);
         let startup = self.startup.mean().unwrap_or(STARTUP);
@@ -214,15 +206,13 @@ impl Forecast {
         self.repeat.budget_seconds.map(|budget| (budget - (now - self.begun_at)).max(0.0))
     }
 
-    /// Returns the share of the budget for a group: its number of points relative to those of all remaining groups, as in the
-    /// driver.
+    /// The group's number of points relative to those of all remaining groups, as in the driver.
     fn share_of(&self, index: usize, budget: Option<f64>) -> Option<f64> {
         let points: usize = self.groups[index..].iter().map(|group| group.points.len()).sum();
         budget.map(|budget| budget * self.groups[index].points.len() as f64 / points.max(1) as f64)
     }
 }
 
-/// Rates derived from the samples so far.
 struct Rates<'a> {
     /// Expected number of samples of a point whose own samples do not determine it, in the present group and in later ones.
     samples_per_point: [f64; 2],
@@ -283,7 +273,6 @@ impl<'a> Rates<'a> {
         rates
     }
 
-    /// Returns the mean wall time of a point's samples, or `None` if it has none.
     fn measured_cost(&self, point: &Point) -> Option<f64> {
         point.later.mean().or(point.first.map(|first| first * self.later))
     }
@@ -293,8 +282,7 @@ impl<'a> Rates<'a> {
         self.measured_cost(point).or_else(cost_in_other_blocks).unwrap_or(point.expected * self.scale)
     }
 
-    /// Returns the expected number of samples of a point. A few samples of one point determine little, so their mean over many
-    /// points is used.
+    /// A few samples of one point determine little, so their mean over many points is used.
     fn expected_samples(&self, point: &Point, is_present: bool) -> f64 {
         // Six samples give the median a 95 % interval.
         let point_samples = point.needed_samples.filter(|_| point.is_finished || point.values.len() > RANGE.len() + 1);
@@ -302,17 +290,14 @@ impl<'a> Rates<'a> {
     }
 }
 
-/// Ratio of the range of n values to the standard deviation of their normal distribution, for n = 2 to 5 (factors d2 of control
-/// charts).
+/// Range of n values relative to the standard deviation of a normal distribution, for n = 2 to 5 (factors d2 of control charts).
 const RANGE: [f64; 4] = [1.128, 1.693, 2.059, 2.326];
 /// The same for six values. Their range is the 95 % interval of their median.
 const RANGE_OF_SIX: f64 = 2.534;
-/// Width of the median's 95 % interval relative to the standard deviation, times the square root of the number of values: 2 x
-/// 1.96 x sqrt(pi / 2).
+/// Width of the median's 95 % interval relative to the standard deviation, times sqrt(n): 2 x 1.96 x sqrt(pi / 2).
 const MEDIAN_WIDTH: f64 = 4.913;
 
-/// Returns the total number of samples that a point with these times needs. The width of its interval is inversely proportional
-/// to the square root of their number. Returns `None` for too few samples.
+/// The samples that a point with these times needs; `None` for too few times. The width of its interval falls as 1 / sqrt(n).
 fn needed_samples(repeat: &Repeat, values: &[f64]) -> Option<f64> {
     let Some(target) = repeat.width else { return Some(f64::from(repeat.min)) };
     let (summary, n) = (Summary::from_samples(values)?, values.len() as f64);

@@ -1,14 +1,13 @@
 //! Groups the unfinished points of a plan by launch: the points of one size in one block.
 
-use super::environment::messaging_variables;
 use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
 use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;
 use apexmap_measure::worker::{Job, Repeat, Task};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 
-/// A point to measure.
 pub struct Pending {
     pub entry: usize,
     /// Times of the samples on nodes of the group's type, or values that a command printed.
@@ -21,7 +20,6 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Returns whether the point has no sample.
     pub fn is_unmeasured(&self) -> bool {
         self.values.is_empty()
     }
@@ -37,7 +35,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// Returns whether a point has no sample.
     pub fn has_unmeasured_point(&self) -> bool {
         self.pending.iter().any(Pending::is_unmeasured)
     }
@@ -51,8 +48,7 @@ impl Group {
     }
 }
 
-/// Returns the remaining launches. `retry_failed`: failed points count as unfinished. `cost` returns the wall time of one sample of a
-/// point, in seconds.
+/// The remaining launches. With `retry_failed`, failed points are unfinished. `cost` is the wall time of one sample in seconds.
 pub fn remaining_launches(
     plan: &Plan,
     progress: &Progress,
@@ -62,7 +58,6 @@ pub fn remaining_launches(
     launches_of_groups(plan, &group_points(plan, progress, retry_failed), cost)
 }
 
-/// Returns the launches of these groups.
 pub fn launches_of_groups(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
     let point = |pending: &Pending| {
         let entry = &plan.entries[pending.entry];
@@ -76,7 +71,7 @@ pub fn launches_of_groups(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -
     groups.iter().map(launch).collect()
 }
 
-/// Returns the groups of a plan's unfinished points, block after block. `retry_failed`: failed points count as unfinished.
+/// The groups of a plan's unfinished points, block after block. With `retry_failed`, failed points are unfinished.
 pub fn group_points(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     let by_size = plan.by_size();
     let mut groups = Vec::new();
@@ -96,7 +91,6 @@ pub fn group_points(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec
     groups
 }
 
-/// Returns the launch of these open points, with their samples so far.
 fn group(plan: &Plan, progress: &Progress, block: u32, size: LaunchSize, open: &[usize]) -> Group {
     let samples_of = |entry: usize| progress.samples_of(&plan.entries[entry].key, block);
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
@@ -121,7 +115,6 @@ fn group(plan: &Plan, progress: &Progress, block: u32, size: LaunchSize, open: &
     Group { block, size, node_type: node_type.map(|index| progress.node_types[index].clone()), pending }
 }
 
-/// Returns the worker's job for a launch of this group.
 pub fn launch_job(
     plan: &Plan,
     group: &Group,
@@ -155,4 +148,44 @@ pub fn launch_job(
         resampled: simulation.map_or_else(Vec::new, |simulation| simulation.resampled_machines(group.size)),
         tasks: group.pending.iter().map(task).collect(),
     })
+}
+
+/// Prefixes of variables that change how messages are sent.
+const MESSAGING: [&str; 11] =
+    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "SLURM_MPI_TYPE", "UCX_"];
+
+/// The variables that change how messages are sent, of this process and of the launch.
+pub fn messaging_variables(launch_variables: &[(String, String)]) -> BTreeMap<String, String> {
+    let to_text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
+    let variables = std::env::vars_os().map(to_text).chain(launch_variables.iter().cloned());
+    variables.filter(|(name, _)| MESSAGING.iter().any(|prefix| name.starts_with(prefix))).collect()
+}
+
+/// The types of nodes that a result has samples on, and those that the user has read about. Samples of unlike nodes do not count
+/// together.
+#[derive(Debug, Default)]
+pub struct NodeTypes {
+    sampled: BTreeSet<String>,
+    announced: BTreeSet<String>,
+}
+
+impl NodeTypes {
+    pub fn new(sampled: &[String]) -> Self {
+        Self { sampled: sampled.iter().cloned().collect(), announced: BTreeSet::new() }
+    }
+
+    /// Adds the type of a launch. Returns a line for the user, once per type, if the result has samples on another one.
+    pub fn add(&mut self, launch: &str, node_type: &str) -> Option<String> {
+        self.sampled.insert(node_type.to_owned());
+        if !self.announced.insert(node_type.to_owned()) {
+            return None;
+        }
+        let others: Vec<&str> = self.sampled.iter().map(String::as_str).filter(|name| *name != node_type).collect();
+        (!others.is_empty()).then(|| {
+            format!(
+                "launch {launch} runs on other nodes ({node_type}) than earlier samples ({}): samples of unlike nodes are kept apart",
+                others.join("; ")
+            )
+        })
+    }
 }

@@ -9,10 +9,11 @@ use apexmap_base::sample::{Launch, Status};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::{ComputationCosts, link_bytes};
 use apexmap_measure::hardware::PlacementOrder;
-use apexmap_measure::kernels;
+use apexmap_measure::kernels::{self, Windows};
 pub use apexmap_measure::worker::Info as WorkerInfo;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::journal::{Record, Run};
+use apexmap_results::samples::Samples;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,8 +30,7 @@ pub struct Context {
     pub machine: String,
     /// The worker's message library.
     pub library: String,
-    /// Fingerprints of the worker's measuring code: of all code, and of each family of kernels. A point depends only on its
-    /// family's.
+    /// Fingerprints of the worker's measuring code: of all, and by family of kernels. A point depends only on its family's.
     #[serde(skip)]
     pub build: String,
     #[serde(skip)]
@@ -41,7 +41,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Returns the ranks on each node of a launch, if known. Ranks that are threads are all on one node.
+    /// The ranks on each node of a launch, if known.
     pub fn ranks_on_node(&self, size: LaunchSize) -> Option<usize> {
         if size.node.is_some() {
             return Some(size.ranks);
@@ -52,7 +52,7 @@ impl Context {
         }
     }
 
-    /// Returns the number of nodes of a launch, if known.
+    /// The number of nodes of a launch, if known.
     pub fn node_count(&self, size: LaunchSize) -> Option<usize> {
         let by_ranks = || self.ranks_on_node(size).map(|ranks_on_node| size.ranks.div_ceil(ranks_on_node.max(1)));
         size.nodes.or_else(by_ranks).or((size.ranks == 1).then_some(1))
@@ -87,11 +87,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Computes the keys of the points.
-    ///
-    /// # Errors
-    /// If two points have the same key, which only a fault of this program can cause, or if the machine of simulated ranks does not
-    /// have a number that a point needs.
+    /// Computes the keys of the points. A machine of simulated ranks must have all numbers that they need.
     pub fn new(context: Context, points: Vec<Point>, blocks: u32, repeat: Repeat, seed: u64) -> Result<Self> {
         let prefix = serde_json::to_vec(&context).map_err(|e| Error::internal(e.to_string()))?;
         if let Some(simulation) = &context.simulation {
@@ -126,7 +122,7 @@ impl Plan {
         Ok(Self { context, entries, blocks, repeat, seed, continues_imprecise: false })
     }
 
-    /// Returns the sizes of launches with the indices of their entries, in ascending order.
+    /// The sizes of launches with the indices of their entries, in ascending order.
     pub fn by_size(&self) -> BTreeMap<LaunchSize, Vec<usize>> {
         let mut groups: BTreeMap<LaunchSize, Vec<usize>> = BTreeMap::new();
         for (index, entry) in self.entries.iter().enumerate() {
@@ -136,7 +132,6 @@ impl Plan {
     }
 }
 
-/// The samples of one point in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointSamples {
     /// Times of the samples, or values that a command printed, by type of nodes: indices into [`Progress::node_types`].
@@ -149,32 +144,20 @@ pub struct PointSamples {
 }
 
 impl PointSamples {
-    /// Returns the number of samples on all types of nodes.
     pub fn count(&self) -> usize {
         self.values.values().map(Vec::len).sum()
     }
 }
 
-/// State of a point, in one block or in all blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    Done,
-    /// Has some samples, but fewer or less precise ones than required.
-    Partial,
-    Missing,
-    Failed,
-}
-
-impl State {
-    pub const ALL: [Self; 4] = [Self::Done, Self::Partial, Self::Missing, Self::Failed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Partial => "partial",
-            Self::Missing => "missing",
-            Self::Failed => "failed",
-        }
+apexmap_base::words! {
+    /// State of a point, in one block or in all blocks.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum State {
+        Done = "done",
+        /// Has some samples, but fewer or less precise ones than required.
+        Partial = "partial",
+        Missing = "missing",
+        Failed = "failed",
     }
 }
 
@@ -192,7 +175,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Collects the samples of a plan's points.
     pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
         let keys = plan.entries.iter().map(|entry| entry.key.clone());
         let mut progress = Self::from_keys(keys, plan.blocks, plan.repeat, records);
@@ -203,7 +185,7 @@ impl Progress {
         progress
     }
 
-    /// Collects the samples of the points with these keys. Each point is to be measured in this number of blocks.
+    /// Collects the samples of the points with these keys, each to be measured in this number of blocks.
     pub fn from_keys<S: Run>(
         keys: impl IntoIterator<Item = String>,
         blocks: u32,
@@ -247,17 +229,16 @@ impl Progress {
         }
     }
 
-    /// Returns the samples of a point in a block, or `None` if it has none.
     pub fn samples_of(&self, key: &str, block: u32) -> Option<&PointSamples> {
         self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, samples)| samples)
     }
 
-    /// Returns the number of successful samples of a point in all blocks.
+    /// The number of successful samples of a point in all blocks.
     pub fn count(&self, key: &str) -> usize {
         self.points.get(key).into_iter().flatten().map(|(_, samples)| samples.count()).sum()
     }
 
-    /// Returns the state of a point in a block. It is done if the samples of one type of nodes are enough.
+    /// A point is done in a block if the samples of one type of nodes are enough.
     pub fn state(&self, key: &str, block: u32) -> State {
         let Some(samples) = self.samples_of(key, block) else { return State::Missing };
         let is_enough = samples.values.values().any(|values| {
@@ -270,7 +251,7 @@ impl Progress {
         }
     }
 
-    /// Returns the worst state of a point over its blocks. A point is missing only if it is missing in all blocks.
+    /// The worst state of a point over its blocks. A point is missing only if it is missing in all.
     pub fn point_state(&self, key: &str) -> State {
         let states = || (0..self.blocks).map(|block| self.state(key, block));
         match states().max() {
@@ -279,21 +260,19 @@ impl Progress {
         }
     }
 
-    /// Returns the number of points in each state, in the order of [`State::ALL`].
+    /// The number of points in each state, in the order of [`State::ALL`].
     pub fn counts(&self) -> [usize; 4] {
         let mut counts = [0; 4];
         self.points.keys().for_each(|key| counts[self.point_state(key) as usize] += 1);
         counts
     }
 
-    /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
         self.points.keys().map(|key| self.count(key)).sum()
     }
 }
 
-/// Returns the bytes that the ranks of a launch of this size take on one node, and the number of these ranks. Without nodes, all
-/// ranks are on one node.
+/// The bytes that the ranks of a launch take on one node, and their number. Without nodes, all ranks are on one node.
 pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, usize) {
     // One process has all simulated ranks.
     let ranks = size.ranks_per_node.filter(|_| plan.context.simulation.is_none()).unwrap_or(size.ranks);
@@ -304,7 +283,24 @@ pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, 
     (bytes.saturating_add(of_links), ranks)
 }
 
-/// Returns the largest [`launch_memory`] of a plan.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     plan.by_size().iter().map(|(&size, entries)| launch_memory(plan, size, entries)).max().unwrap_or((0, 0))
+}
+
+/// Whether a run of this point gets, puts or accumulates in a window, which not every network and MPI library supports. Memory shared
+/// by the ranks of one node is not a window.
+pub fn uses_remote_memory(point: &Point) -> bool {
+    kernels::find(&point.kernel).is_ok_and(|kernel| kernel.windows.are_opened(point))
+}
+
+/// Whether one of these samples belongs to such a point.
+pub fn use_remote_memory(samples: &Samples) -> bool {
+    samples.kernels().iter().any(|(kernel, samples)| match kernel.windows {
+        Windows::Never => false,
+        Windows::InCheck | Windows::Always => true,
+        Windows::If(name, word) => {
+            let parameter = kernel.parameters.iter().find(|parameter| parameter.name == name);
+            parameter.is_some_and(|parameter| samples.words(parameter.column).contains(&word))
+        }
+    })
 }

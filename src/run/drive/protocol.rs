@@ -1,4 +1,4 @@
-//! The protocol of a launch's lines. This is the only place that checks them against the job.
+//! The protocol of a launch's lines, of bounded length. Only this module checks them against the job.
 //!
 //! ```text
 //! hello  preflight?  (start  (progress | simulation)*  memory?  sample)*  done
@@ -8,14 +8,12 @@ use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Task};
 
-/// Follows the lines of one launch.
 pub struct Protocol {
     job: Job,
     tasks: Vec<TaskProgress>,
     stage: Stage,
 }
 
-/// The progress of a task.
 struct TaskProgress {
     next_repetition: u32,
     /// Times of the samples, or values that a command printed.
@@ -33,30 +31,26 @@ enum Stage {
 }
 
 impl Protocol {
-    /// Creates the protocol of this job, before its first line.
     pub fn new(job: Job) -> Self {
         let progress =
             |task: &Task| TaskProgress { next_repetition: task.next_repetition, values: Vec::new(), failed: false };
         Self { tasks: job.tasks.iter().map(progress).collect(), job, stage: Stage::Silent }
     }
 
-    /// Returns true if the launch has greeted.
     pub fn has_greeted(&self) -> bool {
         self.stage != Stage::Silent
     }
 
-    /// Returns the index of the task whose run has begun and not ended.
+    /// The index of the task whose run has begun and not ended.
     pub fn in_flight(&self) -> Option<usize> {
         if let Stage::Running { index, .. } = self.stage { Some(index) } else { None }
     }
 
-    /// Returns true if the launch has reported its end.
     pub fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
 
-    /// Checks the next line and returns the index of the task that its run belongs to. The error says what is wrong. This line
-    /// and all later ones are then worthless.
+    /// Checks the next line, and returns the index of its task. After an error, which says what is wrong, all lines are worthless.
     pub fn check(&mut self, event: &Event) -> Result<Option<usize>, String> {
         let running = self.in_flight();
         self.stage = match (event, self.stage) {
@@ -147,7 +141,6 @@ impl Protocol {
     }
 }
 
-/// Returns the name of a kind of line, for messages.
 fn event_name(event: &Event) -> &'static str {
     match event {
         Event::Hello(_) => "a greeting",
@@ -161,4 +154,53 @@ fn event_name(event: &Event) -> &'static str {
         Event::Fatal { .. } => "a fatal error",
         Event::Ended { .. } => "a line of the driver's",
     }
+}
+
+pub struct Lines {
+    line: Vec<u8>,
+    max_bytes: usize,
+    /// Whether the present line is too long, so its rest is dropped.
+    is_skipping: bool,
+}
+
+impl Lines {
+    /// Drops lines of more than `max_bytes` bytes.
+    pub fn new(max_bytes: usize) -> Self {
+        Self { line: Vec::new(), max_bytes, is_skipping: false }
+    }
+
+    /// Adds bytes, and passes on the lines that they complete, without line ends.
+    pub fn add<E>(&mut self, bytes: &[u8], mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let (text, has_end) = part.strip_suffix(b"\n").map_or((part, false), |text| (text, true));
+            if self.line.len() + text.len() > self.max_bytes {
+                self.is_skipping = true;
+                self.line.clear();
+            }
+            if !self.is_skipping {
+                self.line.extend_from_slice(text);
+            }
+            if has_end {
+                let result = if self.is_skipping { Ok(()) } else { visit(&self.line) };
+                self.is_skipping = false;
+                self.line.clear();
+                result?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last line, if it has no line end.
+    pub fn rest(&self) -> &[u8] {
+        &self.line
+    }
+}
+
+/// The beginning of every event.
+const EVENT: &[u8] = b"{\"event\":";
+
+/// The event at the end of a line. Launchers print between the worker's lines, and some do not end theirs.
+pub fn parse_event(line: &[u8]) -> Option<Event> {
+    let start = line.windows(EVENT.len()).rposition(|window| window == EVENT)?;
+    serde_json::from_slice(&line[start..]).ok().map(Event::with_short_message)
 }

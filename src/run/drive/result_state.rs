@@ -40,42 +40,29 @@ impl fmt::Display for PointCounts {
     }
 }
 
-/// The progress of a result, or of one of its nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultState {
-    /// All points are measured.
-    Done,
-    /// A job or a driver measures.
-    Running,
-    /// A job was submitted and has not started, and none runs.
-    Queued,
-    /// Of a node: all points have ended, and some have failed.
-    Failed,
-    /// Points are missing or have failed, and nobody is at work.
-    Incomplete,
+apexmap_base::words! {
+    /// The progress of a result, or of one of its nodes.
+    pub enum ResultState {
+        Done = "done",
+        /// A job or a driver measures.
+        Running = "running",
+        /// A job was submitted and has not started, and none runs.
+        Queued = "queued",
+        /// Of a node: all points have ended, and some have failed.
+        Failed = "failed",
+        /// Points are missing or have failed, and nobody is at work.
+        Incomplete = "incomplete",
+    }
 }
 
 impl ResultState {
-    pub const ALL: [Self; 5] = [Self::Done, Self::Running, Self::Queued, Self::Failed, Self::Incomplete];
-
-    /// Returns the exit code of `apexmap status --exit-code`.
+    /// Of `apexmap status --exit-code`.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::Incomplete | Self::Failed => 4,
             Self::Queued => 10,
             Self::Running => 11,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Running => "running",
-            Self::Queued => "queued",
-            Self::Failed => "failed",
-            Self::Incomplete => "incomplete",
         }
     }
 }
@@ -87,7 +74,6 @@ pub struct NodeStatus {
     pub state: ResultState,
 }
 
-/// A failed sample.
 #[derive(Serialize)]
 pub struct Failure {
     pub status: &'static str,
@@ -108,7 +94,6 @@ pub struct Facts {
 const ONE_SAMPLE: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
 
 impl Facts {
-    /// Reads a result.
     pub fn read(folder: &Folder) -> Result<Self> {
         let folder = folder.clone();
         let records = folder.known_outcomes()?;
@@ -131,7 +116,7 @@ impl Facts {
         Ok(Self { folder, manifest, records, progress, keys })
     }
 
-    /// Returns the numbers of points, and of successful samples. Imported values have no times, and nothing was planned.
+    /// The numbers of points, and of successful samples. Imported values have no times, and nothing was planned.
     pub fn counts(&self) -> (PointCounts, usize) {
         match self.manifest.as_ref().filter(|manifest| manifest.imported.is_some()) {
             Some(import) => {
@@ -143,7 +128,7 @@ impl Facts {
         }
     }
 
-    /// Returns the state of the result. A job in the queue has nothing to do if all of at least one point are done.
+    /// A job in the queue has nothing to do if all of at least one point are done.
     pub fn state(&self, has_queued_jobs: bool) -> ResultState {
         let (points, _) = self.counts();
         let nothing_open = points.done == points.planned;
@@ -156,7 +141,7 @@ impl Facts {
         }
     }
 
-    /// Returns the nodes of the plan by name; empty for other sweeps. `open_job` returns the state of a node that has a job.
+    /// The nodes of the plan by name; none for other sweeps. `open_job` returns the state of a node that has a job.
     pub fn nodes(&self, open_job: impl Fn(&str) -> Option<ResultState>) -> Result<Vec<NodeStatus>> {
         let entries: Vec<Entry> = self.folder.plan_lines()?.unwrap_or_default();
         let mut states: BTreeMap<&str, Vec<State>> = BTreeMap::new();
@@ -177,7 +162,6 @@ impl Facts {
         Ok(nodes.map(|(node, state)| NodeStatus { node, state }).collect())
     }
 
-    /// Returns the failures of planned points.
     pub fn failures(&self) -> Vec<Failure> {
         let planned = self.records.iter().flat_map(|record| &record.samples).filter(|s| self.keys.contains(&s.key));
         let failed = planned.filter_map(|sample| sample.failure.as_deref());
@@ -190,7 +174,7 @@ impl Facts {
     }
 }
 
-/// Reads the manifest; prints a note if that fails.
+/// Prints a note if the manifest cannot be read.
 fn read_manifest(folder: &Folder) -> Option<Manifest> {
     let read = Manifest::read(folder);
     if let (Err(error), true) = (&read, folder.manifest().is_file()) {

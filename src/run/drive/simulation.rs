@@ -21,10 +21,6 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Returns the machine for a launch of this size.
-    ///
-    /// # Errors
-    /// If the card does not have a number that messages need, or its network has no place for the nodes.
     pub fn machine(&self, size: LaunchSize) -> Result<Machine> {
         self.machine_of(&self.card, size)
     }
@@ -42,19 +38,19 @@ impl Simulation {
         Ok(machine)
     }
 
-    /// Returns the machines of the resampled cards for a launch of this size.
+    /// The machines of the resampled cards for a launch of this size.
     pub fn resampled_machines(&self, size: LaunchSize) -> Vec<Machine> {
         let machines = self.resampled.iter().map(|card| self.machine_of(card, size));
         // The card itself has the same numbers, so that its machine shows every fault.
         machines.filter_map(Result::ok).collect()
     }
 
-    /// Returns the costs of the computations of a point with each resampled card.
+    /// The costs of the computations of a point with each resampled card.
     pub fn resampled_costs(&self, point: &Point) -> Result<Vec<ComputationCosts>> {
         self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
     }
 
-    /// Returns what takes the place of numbers that the card does not have, in one sentence each.
+    /// What takes the place of numbers that the card does not have, in one sentence each.
     pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
         let (nodes, ranks_per_node) = self.places(size);
         let mut assumptions = simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default();
@@ -64,24 +60,21 @@ impl Simulation {
         assumptions
     }
 
-    /// Returns from where the simulation of a point extrapolates, if the numbers of the card do not hold there.
+    /// From where the simulation of a point extrapolates, if the numbers of the card do not hold there.
     pub fn extrapolation(&self, point: &Point) -> Option<String> {
         let (nodes, ranks_per_node) = self.places(point.launch_size());
         let from = simulation::extrapolations(&self.card, nodes, ranks_per_node, point);
         (!from.is_empty()).then(|| format!("extrapolated from {}, for which the card has its numbers", from.join(", ")))
     }
 
-    /// Returns the nodes, and the ranks on each.
+    /// The nodes, and the ranks on each.
     fn places(&self, size: LaunchSize) -> (usize, usize) {
         let given = size.ranks_per_node.or(self.ranks_per_node);
         let ranks_per_node = given.unwrap_or_else(|| simulation::ranks_per_node(&self.card)).max(1);
         (size.ranks.div_ceil(ranks_per_node), ranks_per_node)
     }
 
-    /// Returns the costs of the computations of a point, in picoseconds.
-    ///
-    /// # Errors
-    /// If the kernel cannot run on simulated ranks, or the card does not have a number.
+    /// The costs of the computations of a point, in picoseconds.
     pub fn costs(&self, point: &Point) -> Result<ComputationCosts> {
         if !kernels::find(&point.kernel)?.is_simulatable() {
             return Err(Error::input(
@@ -109,7 +102,6 @@ impl Simulation {
         }
     }
 
-    /// Names the published machines that have all numbers of these points.
     fn other_machines(&self, points: &[&Point]) -> String {
         let has_all = |card: Card| points.iter().all(|point| self.missing_numbers(&card, point).is_empty());
         let names = PUBLISHED.iter().map(|(name, _)| *name);
@@ -122,10 +114,7 @@ impl Simulation {
         format!("{subject} all numbers of this sweep; docs/machines.md lists which machine can simulate which sweep")
     }
 
-    /// Checks that all points of these launches can be simulated.
-    ///
-    /// # Errors
-    /// If one cannot. The error has each reason once.
+    /// Checks that all points of these launches can be simulated. The error has each reason once.
     pub fn check<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> Result<()> {
         let points: Vec<&Point> = points.into_iter().collect();
         let (mut reasons, mut missing): (Vec<Error>, Vec<&str>) = (Vec::new(), Vec::new());
@@ -158,7 +147,7 @@ impl Simulation {
     }
 }
 
-/// Whether the card is that of a paper or of no real machine, which cannot be measured.
+/// A card of a paper or of no real machine cannot be measured.
 fn is_published(card: &Card) -> bool {
     PUBLISHED.iter().any(|(name, _)| Card::find(name).is_ok_and(|published| published.name == card.name))
 }

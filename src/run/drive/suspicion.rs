@@ -1,10 +1,8 @@
-//! Detects set-up faults. If launches fail for the same reason at different points, the set-up is at fault, not the points.
-//!
-//! A failed point is recorded only after a later launch has ended differently. Until then, all of its points may be innocent.
+//! Detects set-up faults: launches that fail for the same reason at different points. A failed point is recorded only after a later
+//! launch has ended differently; until then, all of its points may be innocent.
 
 use super::execute::Ending;
-use super::watch::Watch;
-use super::watcher::Watcher;
+use super::watch::{Watch, Watcher};
 use crate::launch::causes::Nature;
 use apexmap_base::error::Result;
 use apexmap_base::sample::{Event, Sample, Status};
@@ -14,7 +12,6 @@ use std::collections::HashSet;
 /// Number of consecutive launches with the same reason that show a fault of the set-up.
 const SETUP_FAULT_LAUNCHES: usize = 3;
 
-/// A launch that failed.
 pub struct FailedLaunch {
     pub journal: Journal,
     /// The failed sample of the point that was running, if the point is to blame.
@@ -36,7 +33,6 @@ impl FailedLaunch {
     }
 }
 
-/// The last launches, which failed for the same reason.
 pub struct Suspicion {
     reason: String,
     launches: Vec<FailedLaunch>,
@@ -56,7 +52,7 @@ impl Suspicion {
         self.blame_points(watcher)
     }
 
-    /// Adds a launch with this number of samples. Returns true if the set-up is at fault.
+    /// Whether the set-up is at fault after this launch, which measured some samples.
     pub fn add_launch(&mut self, failed: FailedLaunch, samples: u32, watcher: &mut dyn Watcher) -> Result<bool> {
         self.has_worked |= samples > 0;
         let reason = self.comparable_reason(&failed.ending);
@@ -74,12 +70,12 @@ impl Suspicion {
         Ok(self.launches.len() >= SETUP_FAULT_LAUNCHES && places.len() > 1)
     }
 
-    /// Returns the number of launches that share the present reason.
+    /// The number of launches that share the present reason.
     pub fn launches(&self) -> usize {
         self.launches.len()
     }
 
-    /// Returns the ending of the last launch with a failed point and a known fault of the set-up.
+    /// The ending of the last launch with a failed point and a known fault of the set-up.
     pub fn known_setup_fault(&self) -> Option<&Ending> {
         let is_setup_failure = |failed: &&FailedLaunch| failed.failure.is_some() && is_setup(&failed.ending);
         self.launches.iter().rev().find(is_setup_failure).map(|failed| &failed.ending)
@@ -98,7 +94,7 @@ impl Suspicion {
         std::mem::take(&mut self.launches).into_iter().try_for_each(|failed| failed.write(true, watcher))
     }
 
-    /// Returns the text by which launches fail for the same reason, or `None` if the fault cannot be the set-up's.
+    /// The text by which launches fail for the same reason; `None` if the fault cannot be the set-up's.
     fn comparable_reason(&self, ending: &Ending) -> Option<String> {
         match ending.cause {
             Some(cause) if cause.nature == Nature::Setup => Some(cause.summary.to_owned()),

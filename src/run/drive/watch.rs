@@ -1,7 +1,11 @@
-//! Judges sample by sample how quiet the machine is during a launch.
+//! Follows a run: judges sample by sample how quiet the machine is during a launch, and reports to the user.
 
+use super::execute::Ending;
+use super::forecast::OpenLaunch;
 use apexmap_base::disturbance::Facts;
-use apexmap_base::sample::{Launch, Sample};
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::sample::{Launch, Phase, Sample};
+use apexmap_measure::worker::Repeat;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes};
 use std::collections::VecDeque;
@@ -11,7 +15,6 @@ const MAX_FACTS: usize = 200;
 /// Number of samples in the health line.
 const HEALTH_SAMPLES: usize = 20;
 
-/// Follows one launch.
 #[derive(Debug, Default)]
 pub struct Watch {
     oversubscribed: bool,
@@ -21,12 +24,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Records the start of a launch.
     pub fn begin_launch(&mut self, launch: &Launch) {
         self.oversubscribed = launch.oversubscribed;
     }
 
-    /// Adds the canaries before the first sample. Returns the verdict about them, and its explanation.
+    /// The verdict about the canaries before the first sample, and its explanation.
     pub fn add_preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
         canaries.iter().for_each(|facts| self.remember(*facts));
         let causes = preflight_causes(canaries, self.oversubscribed);
@@ -45,7 +47,6 @@ impl Watch {
         (verdict, text)
     }
 
-    /// Adds a sample.
     pub fn add_sample(&mut self, sample: &Sample) {
         self.remember(sample.disturbance);
         self.samples += 1;
@@ -58,8 +59,8 @@ impl Watch {
         }
     }
 
-    /// Describes the last samples: `no sign of disturbance in 20 samples`; `None` before the first. What a cause costs shows only
-    /// over all samples. This line takes time from the ranks on the same machine, so call it only to show it.
+    /// The last samples: `no sign of disturbance in 20 samples`; `None` before the first. This takes time from the ranks on the same
+    /// machine, so call it only to show it.
     pub fn health_line(&self) -> Option<String> {
         let reference = Reference::from_facts(&self.facts);
         let mut health = Health::default();
@@ -70,3 +71,31 @@ impl Watch {
         (self.samples > 0).then(|| health.signs())
     }
 }
+
+/// Follows a run, to show it to the user. By default, it shows nothing.
+pub trait Watcher {
+    /// Reports the remaining launches in their order, and the number of points that failed earlier and are not measured again.
+    fn begin(&mut self, _launches: &[OpenLaunch], _repeat: Repeat, _failed: usize) {}
+    fn report_launch(&mut self, _launch: &str, _block: u32, _size: LaunchSize, _points: usize) {}
+    /// Reports that the ranks have started, and their placement.
+    fn report_placement(&mut self, _launch: &Launch) {}
+    /// Reports that a run of this point begins. `values` are the times of the point's samples in this block so far, or what a
+    /// command printed.
+    fn report_start(&mut self, _point: &Point, _values: &[f64]) {}
+    /// Reports how far an untimed phase of the run is.
+    fn report_progress(&mut self, _phase: Phase, _share: Option<f64>) {}
+    /// Reports the state of a run on simulated ranks: its messages so far, and the virtual time in seconds.
+    fn report_simulation(&mut self, _messages: u64, _seconds: f64) {}
+    /// Reports the verdict about the machine before the first sample, and its reason.
+    fn report_preflight(&mut self, _verdict: Quietness, _text: &str) {}
+    /// Reports a sample; `finished` if its point needs no more. `watch` judges how quiet the machine was over the last samples.
+    fn report_sample(&mut self, _sample: &Sample, _finished: bool, _watch: &Watch) {}
+    fn say(&mut self, _text: &str) {}
+    /// Called while no event arrives.
+    fn tick(&mut self) {}
+    fn report_end(&mut self, _ending: &Ending) {}
+    /// Reports that the lines of the last launch are inconsistent, so none of its samples counts.
+    fn report_misfit(&mut self) {}
+}
+
+impl Watcher for () {}

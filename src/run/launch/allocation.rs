@@ -6,9 +6,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Returns the number of nodes of this job, from the variables that batch systems set: `SLURM_JOB_NUM_NODES`; `PBS_NODEFILE`, a
-/// file of PBS and Torque with one line per slot; `LSB_MCPU_HOSTS` of LSF, with hosts and their slots in turn. Returns `None`
-/// outside a job, and under systems that report nothing, such as Flux.
+/// The number of nodes of this job, from `SLURM_JOB_NUM_NODES`; `PBS_NODEFILE`, a file of PBS and Torque with one line per slot; or
+/// `LSB_MCPU_HOSTS` of LSF, with hosts and their slots in turn. `None` outside a job, and under others, such as Flux.
 pub fn count_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let slurm = || read_variable("SLURM_JOB_NUM_NODES")?.parse().ok();
     let listed = || Some(read_pbs_nodes(&read_variable("PBS_NODEFILE")?).ok()?.len());
@@ -16,7 +15,7 @@ pub fn count_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Option<usi
     slurm().or_else(listed).or_else(lsf).filter(|nodes| *nodes > 0)
 }
 
-/// Returns the nodes of this job in the order of the batch system, or `None` outside a job. Slurm's own program expands its list.
+/// The nodes of this job in the order of the batch system; `None` outside a job. Slurm's own program expands its list.
 pub fn list_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Result<Option<Vec<String>>> {
     if let Some(list) = read_variable("SLURM_JOB_NODELIST") {
         let output = Command::new("scontrol").args(["show", "hostnames", &list]).output();
@@ -33,21 +32,19 @@ pub fn list_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Result<Opti
     Ok(read_variable("LSB_MCPU_HOSTS").and_then(|text| parse_lsf_hosts(&text)))
 }
 
-/// Reads the nodes from a file of PBS, which names a node once per slot.
+/// The file names a node once per slot.
 fn read_pbs_nodes(file: &str) -> Result<Vec<String>> {
     let path = Path::new(file);
     regular_file::read_text(path).map(|text| distinct_lines(&text)).map_err(|e| Error::file("read", path, e))
 }
 
-/// Returns the distinct lines of a text, in order.
 fn distinct_lines(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && seen.insert(*line));
     lines.map(str::to_owned).collect()
 }
 
-/// Returns the hosts in LSF's variable. Some clusters start jobs on a separate node, which is then the first host, with one slot.
-/// No rank runs there, so it does not count.
+/// Some clusters start jobs on a separate node, which is then the first host, with one slot. No rank runs there.
 fn parse_lsf_hosts(text: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let slots = words.chunks(2).map(|host| host.get(1)?.parse().ok()).collect::<Option<Vec<usize>>>()?;

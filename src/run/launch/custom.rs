@@ -5,17 +5,10 @@ use crate::placeholder::{escape_braces, expand_arguments};
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
 
-/// Returns the registry entry of `custom`.
 pub fn entry() -> LauncherEntry {
-    LauncherEntry {
-        id: ID,
-        summary: "the command line in `command`".into(),
-        transport: TransportKind::Mpi,
-        remote: true,
-        allocation: None,
-        takes_command: true,
-        make: Box::new(|command| Ok(Box::new(Custom::new(command.to_vec())?))),
-    }
+    let make = |command: &[String]| Ok(Box::new(Custom::new(command.to_vec())?) as Box<dyn Launcher>);
+    let summary = "the command line in `command`";
+    LauncherEntry { remote: true, takes_command: true, ..LauncherEntry::new(ID, summary, TransportKind::Mpi, make) }
 }
 
 const ID: &str = "custom";
@@ -26,7 +19,7 @@ pub const PLACEHOLDERS: &[&str] = &["ranks", "nodes", "ranks_per_node", "hosts",
 
 pub const EXAMPLE: &str = "command = [\"mpiexec\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
 
-/// Returns the first required placeholder that is not in the command. `{arguments}` must be a separate argument.
+/// The first required placeholder that is not in the command. `{arguments}` must be a separate argument.
 pub fn missing_placeholder(command: &[String]) -> Option<&'static str> {
     let contains = |needed: &str| match needed {
         "{arguments}" => command.iter().any(|argument| argument == needed),
@@ -41,9 +34,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// Checks a command. Its arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}`, `{hosts}` and `{worker}`. The
-    /// worker's arguments replace the argument `{arguments}`. `{ranks}`, `{worker}` and `{arguments}` are required. All other
-    /// braces stay.
+    /// `{ranks}`, `{worker}` and `{arguments}`, an argument of its own, are required. All braces besides [`PLACEHOLDERS`] stay.
     pub fn new(command: Vec<String>) -> Result<Self> {
         match missing_placeholder(&command) {
             None => Ok(Self { command }),
@@ -68,8 +59,7 @@ impl Launcher for Custom {
         "correct the first word of the command in the sweep, or install that program"
     }
 
-    /// Builds the command line. Without ranks per node in the sweep, `{ranks_per_node}` is the number of ranks, so all of them
-    /// are on one node.
+    /// Without ranks per node in the sweep, all ranks are on one node.
     fn command(&self, job: &LaunchJob) -> CommandLine {
         let ranks_per_node = job.ranks_per_node.unwrap_or(job.ranks);
         let value = |name: &str| match name {
@@ -85,14 +75,12 @@ impl Launcher for Custom {
         CommandLine { argv: expand_arguments(&texts, value).unwrap_or_default(), env: Vec::new() }
     }
 
-    /// Returns true if the command contains `{hosts}`.
     fn takes_hosts(&self) -> bool {
         self.command.iter().any(|argument| argument.contains("{hosts}"))
     }
 }
 
-/// Converts an argument of the command into a text with placeholders. `{arguments}` is a placeholder only if it is the whole
-/// argument.
+/// Makes a text with placeholders of an argument. `{arguments}` is one only if it is the whole argument.
 fn escape_argument(argument: &str) -> String {
     match argument {
         "{arguments}" => argument.to_owned(),

@@ -6,7 +6,6 @@ use apexmap_base::units::plural;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The source of the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostsSource {
     /// Each as `NAME` or `NAME:RANKS`; names may have numbers in brackets, as in `n[01-04,07]`.
@@ -27,7 +26,6 @@ pub struct Hosts {
 type Problem = (String, String);
 
 impl HostsSource {
-    /// Reads the hosts.
     pub fn read(&self) -> Result<Hosts> {
         match self {
             Self::List(list) => {
@@ -55,8 +53,7 @@ impl HostsSource {
 }
 
 impl Hosts {
-    /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`. A host that is listed again has these ranks in addition, and
-    /// an entry without a number is then one rank: PBS lists each host once per rank.
+    /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`. PBS lists a host once per rank, so the ranks of its entries add up.
     fn parse<'a>(entries: impl Iterator<Item = &'a str>) -> std::result::Result<Self, Problem> {
         let (mut names, mut slots) = (Vec::new(), Vec::<Option<usize>>::new());
         let (mut indices, mut is_listed_per_rank) = (HashMap::new(), false);
@@ -83,12 +80,8 @@ impl Hosts {
         }
     }
 
-    /// Returns the number of ranks per host: the sweep's, else that of the hosts, else one.
-    ///
-    /// # Errors
-    /// If a host takes fewer ranks than the sweep asks for, or if the sweep asks for none and the hosts differ.
+    /// The number of ranks per host: the sweep's, else that of the hosts, which must be equal, else one.
     pub fn ranks_per_node(&self, sweep_ranks: Option<usize>) -> Result<usize> {
-        let host_limits = || self.names.iter().zip(&self.slots).filter_map(|(name, slots)| Some((name, (*slots)?)));
         let Some(sweep_ranks) = sweep_ranks else {
             let first = self.slots[0];
             return match self.slots.iter().all(|slots| *slots == first) {
@@ -99,7 +92,8 @@ impl Hosts {
                 )),
             };
         };
-        match host_limits().find(|(_, slots)| *slots < sweep_ranks) {
+        let mut limits = self.names.iter().zip(&self.slots).filter_map(|(name, slots)| Some((name, (*slots)?)));
+        match limits.find(|(_, slots)| *slots < sweep_ranks) {
             Some((name, slots)) => Err(Error::input(
                 format!("host {name} takes {}, but the sweep puts {sweep_ranks} on each node", plural(slots, "rank")),
                 "lower --ranks-per-node, or correct the number of that host",
@@ -109,7 +103,7 @@ impl Hosts {
     }
 }
 
-/// Parses a host's name, which may have numbers in brackets, and its number of ranks.
+/// The name may have numbers in brackets.
 fn parse_host(entry: &str) -> std::result::Result<(String, Option<usize>), Problem> {
     let problem = |message: String| (message, "write a host as node1 or, with its ranks, as node1:4".to_owned());
     // Blanks may surround the sign: `slots = 4`.
@@ -136,11 +130,10 @@ fn parse_host(entry: &str) -> std::result::Result<(String, Option<usize>), Probl
     }
 }
 
-/// Largest number of hosts of one entry.
-/// Without a limit, a short entry such as `n[0-999999999]` fills the memory.
+/// Largest number of hosts of one entry, because a short one such as `n[0-999999999]` would fill the memory.
 const MAX_HOSTS: usize = 1 << 17;
 
-/// Returns the hosts of a name with numbers in brackets: `n[08-10]` are n08, n09 and n10.
+/// `n[08-10]` are n08, n09 and n10.
 fn expand(pattern: &str) -> std::result::Result<Vec<String>, Problem> {
     let problem =
         || (format!("\"{pattern}\" is not a host"), "write hosts as node1 or, with numbers, as node[1-4,8]".to_owned());
@@ -164,7 +157,7 @@ fn expand(pattern: &str) -> std::result::Result<Vec<String>, Problem> {
     Ok(hosts)
 }
 
-/// Returns the hosts of the command line: the list if it is not empty, else the host file.
+/// The hosts of the command line: the list if it is not empty, else the host file.
 pub fn choose_source(hosts: &[String], file: Option<&Path>) -> Option<HostsSource> {
     match (hosts, file) {
         ([], None) => None,

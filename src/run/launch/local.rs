@@ -6,31 +6,17 @@ use apexmap_measure::hardware::PlacementOrder;
 
 pub struct Local;
 
-/// Returns the registry entry of `local`.
 pub fn entry() -> LauncherEntry {
-    LauncherEntry {
-        id: Local.id(),
-        summary: "this machine: the ranks are threads of one process".into(),
-        transport: TransportKind::Threads,
-        remote: false,
-        allocation: None,
-        takes_command: false,
-        make: Box::new(|_| Ok(Box::new(Local))),
-    }
+    let summary = "this machine: the ranks are threads of one process";
+    LauncherEntry::new(Local.id(), summary, TransportKind::Threads, |_| Ok(Box::new(Local)))
 }
 
 /// Starts the worker, which simulates its ranks.
 pub struct Simulated;
 
-/// Returns the registry entry of `simulated`.
 pub fn simulated_entry() -> LauncherEntry {
-    LauncherEntry {
-        id: Simulated.id(),
-        summary: "the ranks of a machine that has a card, simulated in virtual time in one process".into(),
-        transport: TransportKind::Simulated,
-        make: Box::new(|_| Ok(Box::new(Simulated))),
-        ..entry()
-    }
+    let summary = "the ranks of a machine that has a card, simulated in virtual time in one process";
+    LauncherEntry::new(Simulated.id(), summary, TransportKind::Simulated, |_| Ok(Box::new(Simulated)))
 }
 
 impl Launcher for Simulated {

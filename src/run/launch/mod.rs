@@ -1,8 +1,7 @@
 //! Launchers: the programs that start a worker on its ranks.
 //!
 //! Most launchers are TOML files in `launch/templates/` with a line in [`registry`]. A launcher whose behaviour no [`template`]
-//! can express is a Rust file. Sweeps, their schema, `apexmap calibrate --launcher`, help and errors read the registry. A command
-//! line is a pure function of the job, and no shell interprets it.
+//! can express is a Rust file. A command line is a pure function of the job, and no shell interprets it.
 
 pub mod allocation;
 pub mod causes;
@@ -22,19 +21,16 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::programs::{find_program, is_program};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::{Hardware, PlacementOrder};
-use serde::{Serialize, Serializer};
-use std::env;
+use serde::{Deserialize, Serialize, Serializer};
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::{env, fmt};
 
 /// A launcher's line in the registry.
 pub struct LauncherEntry {
     /// The launcher's name in sweep files and on the command line.
     pub id: &'static str,
-    /// One line for help and schemas.
     pub summary: String,
-    /// The transport whose ranks it starts.
     pub transport: TransportKind,
     /// Whether ranks may start on nodes that this process knows nothing about.
     pub remote: bool,
@@ -49,7 +45,18 @@ pub struct LauncherEntry {
 type Make = dyn Fn(&[String]) -> Result<Box<dyn Launcher>> + Send + Sync;
 
 impl LauncherEntry {
-    /// Returns true if each launch will be a separate job that waits in the queue.
+    /// A launcher on this machine, without a command in the sweep.
+    fn new(
+        id: &'static str,
+        summary: impl Into<String>,
+        transport: TransportKind,
+        make: impl Fn(&[String]) -> Result<Box<dyn Launcher>> + Send + Sync + 'static,
+    ) -> Self {
+        let (summary, make) = (summary.into(), Box::new(make));
+        Self { id, summary, transport, remote: false, allocation: None, takes_command: false, make }
+    }
+
+    /// Whether each launch will be a separate job that waits in the queue.
     pub fn waits_in_queue(&self) -> bool {
         self.allocation.as_ref().is_some_and(|variable| env::var_os(variable).is_none())
     }
@@ -88,7 +95,6 @@ pub struct LaunchJob {
     pub worker: PathBuf,
     pub arguments: Vec<String>,
     pub ranks: usize,
-    /// Number of nodes; the launcher's default if absent.
     pub nodes: Option<usize>,
     /// Ranks per node; the launcher's default if absent.
     pub ranks_per_node: Option<usize>,
@@ -107,13 +113,13 @@ impl LaunchJob {
         std::iter::once(self.worker.to_string_lossy().into_owned()).chain(self.arguments.iter().cloned())
     }
 
-    /// Returns the hosts that this launch needs, and the ranks on each.
+    /// The hosts that this launch needs, and the ranks on each.
     fn used_hosts(&self) -> (&[String], usize) {
         let ranks_per_node = self.ranks_per_node.unwrap_or(1).max(1);
         (&self.hosts[..self.ranks.div_ceil(ranks_per_node).min(self.hosts.len())], ranks_per_node)
     }
 
-    /// Returns how the ranks of the fullest node fit, assuming that all nodes are like this one.
+    /// How the ranks of the fullest node fit, assuming that all nodes are like this one.
     fn fit(&self) -> Fit {
         let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.machine.nodes.max(1)));
         match () {
@@ -128,11 +134,9 @@ impl LaunchJob {
 /// The machine and allocation from which a launcher starts ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalMachine {
-    /// Cores of this machine that this process may use.
+    /// Cores, hardware threads and packages of this machine that this process may use.
     pub cores: usize,
-    /// Hardware threads of this machine that this process may use.
     pub hardware_threads: usize,
-    /// Packages of this machine.
     pub packages: usize,
     /// Nodes of the allocation that this process runs in; 1 without an allocation.
     pub nodes: usize,
@@ -142,7 +146,6 @@ pub struct LocalMachine {
 }
 
 impl LocalMachine {
-    /// Detects this machine and its allocation.
     pub fn detect() -> Self {
         let hardware = Hardware::this_machine();
         let nodes = allocation::count_nodes(|name| env::var(name).ok());
@@ -157,40 +160,36 @@ impl LocalMachine {
     }
 }
 
-/// How the ranks of a node fit onto its cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Fit {
     /// Each rank has a core.
     Cores,
     /// Each rank has a hardware thread.
     HardwareThreads,
     /// Ranks share hardware threads.
+    #[serde(rename = "shared")]
     Oversubscribed,
 }
 
-/// Starts ranks.
 pub trait Launcher {
-    /// Returns the launcher's name in the registry.
     fn id(&self) -> &'static str;
-    /// Returns the launcher's possible programs; the first on the PATH is used. Empty if the launcher starts the worker directly.
+    /// The launcher's possible programs; the first on the PATH is used. None if the launcher starts the worker directly.
     fn programs(&self) -> Vec<&str> {
         Vec::new()
     }
-    /// Returns how to install one of the programs.
     fn install(&self) -> &str {
         ""
     }
     fn command(&self, job: &LaunchJob) -> CommandLine;
-    /// Returns true if the launcher accepts a list of hosts.
     fn takes_hosts(&self) -> bool {
         false
     }
-    /// Returns the orders of cores on a node that the launcher supports.
+    /// The orders of cores on a node that the launcher supports.
     fn places(&self) -> Vec<PlacementOrder> {
         Vec::new()
     }
-    /// Returns the variable to set for workers of this MPI library if neither the environment nor the machine's settings choose
-    /// one.
+    /// The variable to set for workers of this MPI library if neither the environment nor the machine's settings choose one.
     fn choose_variable(&self, _library: &str) -> Option<(String, String)> {
         None
     }
@@ -200,11 +199,7 @@ pub trait Launcher {
     }
 }
 
-/// Checks, before any launch, that the worker is an executable file and the launcher is installed. Returns the program that
-/// starts the ranks. `search_path` is the PATH.
-///
-/// # Errors
-/// If the worker is not an executable file or its path is not UTF-8, or if no program of the launcher is on the PATH.
+/// Checks, before any launch, that the worker and the launcher are installed. Returns the program on the PATH that starts the ranks.
 pub fn check(launcher: &dyn Launcher, worker: &Path, search_path: &OsStr) -> Result<String> {
     check_worker(worker)?;
     let programs = launcher.programs();
@@ -224,7 +219,6 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search_path: &OsStr) -> Res
     }
 }
 
-/// Checks the worker.
 pub fn check_worker(worker: &Path) -> Result<()> {
     if is_program(worker) {
         return Ok(());

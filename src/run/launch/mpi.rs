@@ -44,7 +44,7 @@ const NAMES: [(&str, &str, Family); 8] = [
     ("HYDRA build details", "MPICH's Hydra", Family::Mpich),
 ];
 
-/// Returns the name and the version from a library's or a program's description of itself, which may have further parts.
+/// The name and the version in a library's or a program's description of itself, which may have further parts.
 pub fn short_name(description: &str) -> &str {
     description.split(['\n', ',']).next().unwrap_or_default().trim()
 }
@@ -63,7 +63,7 @@ impl Mpi {
         Some(Self { family, name, version })
     }
 
-    /// Returns whether this launcher starts a program of this library. Launchers of Open MPI start only those of their major version.
+    /// Whether this launcher starts a program of this library. Launchers of Open MPI start only those of their major version.
     pub fn starts(&self, library: &Self) -> bool {
         let major = |mpi: &Self| mpi.version.split('.').next().map(str::to_owned).filter(|major| !major.is_empty());
         let has_equal_major = || major(self).zip(major(library)).is_none_or(|(own, other)| own == other);

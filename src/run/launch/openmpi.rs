@@ -6,17 +6,8 @@ use apexmap_measure::hardware::PlacementOrder;
 
 pub struct OpenMpi;
 
-/// Returns the registry entry of `openmpi`.
 pub fn entry() -> LauncherEntry {
-    LauncherEntry {
-        id: OpenMpi.id(),
-        summary: "mpirun of Open MPI".into(),
-        transport: TransportKind::Mpi,
-        remote: false,
-        allocation: None,
-        takes_command: false,
-        make: Box::new(|_| Ok(Box::new(OpenMpi))),
-    }
+    LauncherEntry::new(OpenMpi.id(), "mpirun of Open MPI", TransportKind::Mpi, |_| Ok(Box::new(OpenMpi)))
 }
 
 impl Launcher for OpenMpi {
@@ -24,7 +15,7 @@ impl Launcher for OpenMpi {
         "openmpi"
     }
 
-    /// Returns Debian's name first: on Debian, `mpirun` is the MPI that was chosen last.
+    /// Debian's name is first: there, `mpirun` is the MPI that was chosen last.
     fn programs(&self) -> Vec<&str> {
         vec!["mpirun.openmpi", "mpirun"]
     }
@@ -71,7 +62,7 @@ impl Launcher for OpenMpi {
     }
 }
 
-/// Returns the options that map ranks to nodes, and to cores if each rank has one.
+/// The options that map ranks to nodes, and to cores if each rank has one.
 fn mapping_options(job: &LaunchJob) -> Vec<String> {
     // Ranks that share hardware threads are not bound, so an order of cores has no effect.
     let place = job.place.filter(|_| job.fit() != Fit::Oversubscribed);

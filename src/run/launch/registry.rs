@@ -8,7 +8,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Launchers defined by a template: name and template.
 const TEMPLATES: &[(&str, &str)] = &[
     ("mpich", include_str!("templates/mpich.toml")),
     ("srun", include_str!("templates/srun.toml")),
@@ -16,7 +15,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("flux", include_str!("templates/flux.toml")),
 ];
 
-/// All launchers of the program. A test reads each template.
+/// A test reads each template.
 pub static LAUNCHERS: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
     let templates = TEMPLATES.iter().map(|(id, text)| template::entry(id, text).expect("a built-in template is valid"));
     [local::entry(), local::simulated_entry(), openmpi::entry()]
@@ -26,8 +25,7 @@ pub static LAUNCHERS: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Launchers of machines that are no longer in service: the name, the equivalent `custom` command, and its arguments for ranks
-/// per node.
+/// Launchers of machines out of service: the name, the equivalent `custom` command, and its arguments for ranks per node.
 const RETIRED: &[(&str, &str, &str)] = &[
     (
         "aprun",
@@ -41,10 +39,7 @@ const RETIRED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Returns the launcher with this id.
-///
-/// # Errors
-/// If no launcher has it; the error suggests the nearest name.
+/// The launcher with this id; the error suggests the nearest name.
 pub fn find(id: &str) -> Result<&'static LauncherEntry> {
     if let Some(entry) = LAUNCHERS.iter().find(|entry| entry.id == id) {
         return Ok(entry);
@@ -59,12 +54,11 @@ pub fn find(id: &str) -> Result<&'static LauncherEntry> {
     Err(Error::input(format!("unknown launcher \"{id}\""), suggest(id, &ids)))
 }
 
-/// Returns the launchers of a transport.
 pub fn launchers_for(transport: TransportKind) -> impl Iterator<Item = &'static LauncherEntry> {
     LAUNCHERS.iter().filter(move |entry| entry.transport == transport)
 }
 
-/// Lists the ids, as in `"openmpi", "mpich" or "srun"`.
+/// As in `"openmpi", "mpich" or "srun"`.
 pub fn list_ids(entries: impl Iterator<Item = &'static LauncherEntry>) -> String {
     let names: Vec<String> = entries.map(|entry| format!("\"{}\"", entry.id)).collect();
     match names.split_last() {

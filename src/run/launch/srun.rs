@@ -1,15 +1,13 @@
 //! The MPI plugins of Slurm's srun.
 //!
 //! srun reads the plugin from `SLURM_MPI_TYPE`, else takes the cluster's default: `pmix` for Open MPI, `pmi2` for MPICH. If
-//! neither is set, this module chooses the plugin of the worker's MPI. Under the wrong plugin, the worker refuses to run and
-//! reports it.
+//! neither is set, this module chooses the plugin of the worker's MPI. Under the wrong plugin, the worker refuses to run.
 
 use super::mpi::short_name;
 use std::env;
 use std::process::{Command, Stdio};
 
-/// Returns the variable that names the plugin for workers of this MPI library, or `None` if the environment or the cluster names
-/// one.
+/// The variable that names the plugin for workers of this MPI library; `None` if the environment or the cluster names one.
 pub fn choose_plugin_variable(library: &str) -> Option<(String, String)> {
     let read_settings = || command_output("scontrol", &["show", "config"]);
     if env::var_os(TYPE).is_some() || parse_default_type(&read_settings()?)? != "none" {
@@ -33,30 +31,29 @@ pub fn describe_plugins(library: &str) -> Option<String> {
     })
 }
 
-/// The variable that names srun's plugin.
 pub const TYPE: &str = "SLURM_MPI_TYPE";
 
-/// Runs a program of Slurm and returns its output. Some versions of srun list the plugins on standard error.
+/// Some versions of srun list the plugins on standard error.
 fn command_output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     output.status.success().then_some(text)
 }
 
-/// Parses the plugins that `srun --mpi=list` prints.
+/// The plugins that `srun --mpi=list` prints.
 pub fn parse_types(list: &str) -> Vec<String> {
     // "MPI plugin types are...", then one per line. Older versions begin each line with "srun: ".
     let words = list.lines().map(|line| line.trim().trim_start_matches("srun:").trim());
     words.filter(|word| !word.is_empty() && !word.contains(char::is_whitespace)).map(str::to_owned).collect()
 }
 
-/// Parses the cluster's default plugin from the output of `scontrol show config`.
+/// The cluster's default plugin in the output of `scontrol show config`.
 pub fn parse_default_type(settings: &str) -> Option<&str> {
     let value = settings.lines().find_map(|line| line.trim().strip_prefix("MpiDefault"))?;
     Some(value.trim_start_matches([' ', '=']).trim())
 }
 
-/// Returns the plugins that libraries like this usually need, the best first.
+/// The plugins that libraries like this usually need, the best first.
 fn usual_plugins(library: &str) -> &'static [&'static str] {
     match library {
         _ if library.contains("Open MPI") => &["pmix"],
@@ -66,14 +63,13 @@ fn usual_plugins(library: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the plugin for an MPI library among the available ones.
+/// The plugin for an MPI library among the available ones.
 pub fn plugin_for(library: &str, types: &[String]) -> Option<String> {
     let mut usual = usual_plugins(library).iter();
     usual.find(|name| types.iter().any(|offered| offered == *name)).map(|name| (*name).to_owned())
 }
 
-/// Describes the plugin that srun takes if a worker of this MPI library usually needs another one. A library can be built for another
-/// one, so this is no proof. `chosen` is the plugin that jobs set.
+/// Describes a plugin that workers of this MPI library do not usually need, which is no proof. `chosen` is that of jobs.
 pub fn describe_misfit(library: &str, chosen: Option<&str>) -> Option<String> {
     let by_default = || parse_default_type(&command_output("scontrol", &["show", "config"])?).map(str::to_owned);
     let used = chosen.map(str::to_owned).or_else(|| env::var(TYPE).ok()).or_else(by_default)?;

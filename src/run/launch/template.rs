@@ -7,12 +7,12 @@ use apexmap_base::toml_file::TomlSource;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::PlacementOrder;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Arguments that belong together. The group is left out if one of its placeholders has no value.
 type Group = Vec<String>;
 
-/// A launcher of MPI, and its command line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
@@ -30,25 +30,14 @@ pub struct Template {
     install: String,
     /// The command line. Its groups may use the placeholders in [`PLACEHOLDERS`].
     command: Vec<Group>,
+    /// `{binding}` is the first group for this [`Fit`] whose placeholders all have values.
     #[serde(default)]
-    binding: Binding,
+    binding: BTreeMap<Fit, Vec<Group>>,
     #[serde(default)]
     place: PlaceWords,
 }
 
-/// The value of `{binding}` is the first group whose placeholders all have values. Without such a group it has no value.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Binding {
-    /// Each rank has a core.
-    cores: Vec<Group>,
-    /// Each rank has a hardware thread.
-    hardware_threads: Vec<Group>,
-    /// Ranks share hardware threads.
-    shared: Vec<Group>,
-}
-
-/// The value of `{place}` in the launcher's words. The launcher does not support a place without a word.
+/// `{place}` in the launcher's words. The launcher does not support a place without a word.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PlaceWords {
@@ -57,8 +46,7 @@ struct PlaceWords {
     smt: Option<String>,
 }
 
-/// The placeholders of a command. `{nodes}` is the sweep's number of nodes; `{needed_nodes}` also covers the number that follows
-/// from the ranks per node.
+/// `{nodes}` is the sweep's number of nodes; `{needed_nodes}` also covers the number that follows from the ranks per node.
 const PLACEHOLDERS: &[&str] = &[
     "program",
     "ranks",
@@ -72,27 +60,19 @@ const PLACEHOLDERS: &[&str] = &[
     "arguments",
 ];
 
-/// Returns the registry entry for the launcher with this template.
 pub fn entry(id: &'static str, text: &str) -> Result<LauncherEntry> {
     let page = TomlSource { path: Path::new(id), text, examples: "src/run/launch/templates/" };
     let template: Template = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
     let template = Template { id, ..template };
     check(page.path, template.groups().flatten().map(String::as_str), PLACEHOLDERS)?;
-    Ok(LauncherEntry {
-        id,
-        summary: template.summary.clone(),
-        transport: TransportKind::Mpi,
-        remote: template.remote,
-        allocation: template.allocation.clone(),
-        takes_command: false,
-        make: Box::new(move |_| Ok(Box::new(template.clone()))),
-    })
+    let (remote, allocation, summary) = (template.remote, template.allocation.clone(), template.summary.clone());
+    let make = move |_: &[String]| Ok(Box::new(template.clone()) as Box<dyn Launcher>);
+    Ok(LauncherEntry { remote, allocation, ..LauncherEntry::new(id, summary, TransportKind::Mpi, make) })
 }
 
 impl Template {
     fn groups(&self) -> impl Iterator<Item = &Group> {
-        let Binding { cores, hardware_threads, shared } = &self.binding;
-        [&self.command, cores, hardware_threads, shared].into_iter().flatten()
+        [&self.command].into_iter().chain(self.binding.values()).flatten()
     }
 
     fn place_word(&self, place: PlacementOrder) -> Option<&str> {
@@ -104,7 +84,6 @@ impl Template {
         }
     }
 
-    /// Returns the values of a placeholder.
     fn values_of(&self, name: &str, job: &LaunchJob) -> Option<Vec<String>> {
         let single = |text: &str| vec![text.to_owned()];
         let number = |number: usize| vec![number.to_string()];
@@ -118,14 +97,7 @@ impl Template {
                 .map(number),
             "ranks_per_node" => job.ranks_per_node.map(number),
             "hosts" => Some(job.used_hosts().0).filter(|hosts| !hosts.is_empty()).map(|hosts| single(&hosts.join(","))),
-            "binding" => {
-                let groups = match job.fit() {
-                    Fit::Cores => &self.binding.cores,
-                    Fit::HardwareThreads => &self.binding.hardware_threads,
-                    Fit::Oversubscribed => &self.binding.shared,
-                };
-                groups.iter().find_map(|group| self.expand_group(group, job))
-            }
+            "binding" => self.binding.get(&job.fit())?.iter().find_map(|group| self.expand_group(group, job)),
             "place" => job.place.and_then(|place| self.place_word(place)).map(single),
             "worker" => Some(single(&job.worker.to_string_lossy())),
             "arguments" => Some(job.arguments.clone()),

@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for ValueSpec {
 }
 
 impl ValueSpec {
-    /// Returns the formula over other values; `None` for a statistic.
+    /// The formula over other values; `None` for a statistic.
     pub fn formula(&self) -> Option<&str> {
         match self {
             Self::Formula(text) => Some(text),
@@ -104,7 +104,7 @@ impl ValueSpec {
         }
     }
 
-    /// Returns the statistic; `None` for a formula.
+    /// The statistic; `None` for a formula.
     pub fn statistic(&self) -> Option<&StatisticSpec> {
         match self {
             Self::Table(table) if table.formula.is_none() => Some(table),
@@ -112,7 +112,7 @@ impl ValueSpec {
         }
     }
 
-    /// Returns the value in the words of the sentence.
+    /// The value in the words of the sentence.
     pub fn words(&self) -> Option<&Spanned<String>> {
         match self {
             Self::Formula(_) => None,
@@ -122,18 +122,18 @@ impl ValueSpec {
 }
 
 impl StatisticSpec {
-    /// Returns the columns whose median, largest median, smallest median or step is the value.
+    /// The columns whose median, largest median, smallest median or step is the value.
     pub fn kinds(&self) -> impl Iterator<Item = &Spanned<String>> {
         [&self.median, &self.max, &self.min, &self.step].into_iter().flatten()
     }
 
-    /// Returns the axes of which only one end is used, with whether it is the largest value.
+    /// The axes of which only one end is used, with whether it is the largest value.
     pub fn ends(&self) -> impl Iterator<Item = (&str, bool)> {
         let ends = [(&self.largest, true), (&self.smallest, false)].into_iter();
         ends.filter_map(|(axis, is_largest)| Some((axis.as_ref()?.get_ref().trim(), is_largest)))
     }
 
-    /// Returns whether the value is an end of a parameter, which no sample needs to show.
+    /// Whether the value is an end of a parameter, which no sample needs to show.
     pub fn is_end(&self) -> bool {
         self.at.is_some() && self.kinds().next().is_none()
     }
@@ -145,30 +145,22 @@ pub struct Answered {
     /// The question; empty if the sweep has none.
     #[serde(default)]
     pub question: String,
-    /// How the answer follows from the samples.
     pub answer: AnswerSpec,
 }
 
-/// Parses the question and the answer of a sweep's text, which was checked when it ran. Returns `None` if the sweep has no answer
-/// that this version understands.
+/// Parses a sweep's text, which was checked when it ran. `None`: it has no answer that this version understands.
 pub fn parse_answer(sweep: &str) -> Option<Answered> {
     toml::from_str(sweep).ok()
 }
 
 impl AnswerSpec {
-    /// Returns the parts of the sentence in order: text, and names of values.
-    ///
-    /// # Errors
-    /// If a brace has no partner; in one sentence.
+    /// The parts of the sentence in order: text, and names of values.
     pub fn parts(&self) -> std::result::Result<Vec<Part<'_>>, String> {
         parts(self.text.get_ref())
     }
 }
 
-/// Returns the parts of a text with names of values in braces, as [`AnswerSpec::parts`] does.
-///
-/// # Errors
-/// If a brace has no partner; in one sentence.
+/// The parts of a text with names of values in braces, in order. The error is one sentence.
 pub fn parts(text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((text, after)) = rest.split_once('{') {

@@ -13,7 +13,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 impl StatisticSpec {
-    /// Returns the columns with their places in the file, under their names in results.
+    /// Under their names in results.
     fn columns(&self) -> impl Iterator<Item = &Spanned<String>> {
         self.kinds().chain([&self.at, &self.largest, &self.smallest].into_iter().flatten())
     }
@@ -51,10 +51,6 @@ impl StatisticSpec {
     }
 }
 
-/// Checks the answer of a sweep.
-///
-/// # Errors
-/// If its sentence names an unknown value, or a value has an unknown column, a faulty condition or a faulty formula.
 pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
     let Some(answer) = &file.answer else { return Ok(()) };
     let names_of = |is_wanted: &dyn Fn(&ValueSpec) -> bool| -> Vec<&str> {
@@ -81,7 +77,6 @@ pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a text names only these values in braces.
 fn check_names(text: &Spanned<String>, names: &[&str], page: &TomlSource) -> Result<()> {
     let parts = parts(text.get_ref()).map_err(|message| {
         page.error_at(text.span(), message, "write names of values in braces: \"latency {latency} at 8 B\"")

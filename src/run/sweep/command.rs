@@ -10,10 +10,7 @@ use apexmap_measure::kernels::command::{KEYS, Specification, is_name};
 use apexmap_results::table::columns::{self, Role};
 use std::ops::Range;
 
-/// Returns the specification of the sweep's command as the points hold it; `None` without a command.
-///
-/// # Errors
-/// If it is missing although the sweep has the kernel, or it is not valid.
+/// The specification of the sweep's command as the points hold it; `None` without a command.
 pub fn specification(file: &File, has_kernel: bool, page: &TomlSource) -> Result<Option<String>> {
     let keys = &file.fixed.command;
     match (keys.first(), has_kernel) {
@@ -53,10 +50,7 @@ pub fn specification(file: &File, has_kernel: bool, page: &TomlSource) -> Result
     Ok(Some(specification.to_json()))
 }
 
-/// Returns whether a word may name a parameter of a command.
-///
-/// # Errors
-/// Returns why it may not.
+/// Whether a word may name a parameter of a command, and why not.
 pub fn check_name(name: &str) -> std::result::Result<(), String> {
     match is_name(name) {
         _ if KEYS.contains(&name) => Err(format!("{name} belongs to the command; write it in [fixed]")),
@@ -68,12 +62,12 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
 /// Units that a value of a user's parameter may have.
 const UNITS: [Unit; 4] = [Unit::Bytes, Unit::Seconds, Unit::Hertz, Unit::BytesPerSecond];
 
-/// Returns whether a text is a number, which may have a unit.
+/// Whether a text is a number, which may have a unit.
 pub fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok() || !matches!(value(&Scalar::Text(text.to_owned())), Value::Text(_))
 }
 
-/// Returns the value of a parameter that a user named. A text with a unit is a number in the base unit; any other text is a word.
+/// The value of a parameter that a user named. A text with a unit is a number in the base unit; any other text is a word.
 pub fn value(scalar: &Scalar) -> Value {
     let whole = |number: f64| match number.fract() == 0.0 && (0.0..1.8e19).contains(&number) {
         true => Value::Integer(number as u64),

@@ -10,21 +10,16 @@ use apexmap_measure::kernels::command::Specification;
 use apexmap_measure::kernels::{self, Domain, Kernel};
 use toml::Spanned;
 
-/// The names that conditions and figures of a sweep may have, in addition to those of every result.
 pub struct KnownNames<'a> {
     /// The kernels, whose parameters these are.
     pub kernels: &'a [&'static Kernel],
-    /// Parameters that the user named.
+    /// Parameters and values that the user named.
     pub own: Vec<(String, NameType)>,
-    /// Values that the user named.
     pub values: Vec<String>,
 }
 
 impl<'a> KnownNames<'a> {
-    /// Finds the names that a file gives to the parameters and values of a command.
-    ///
-    /// # Errors
-    /// If the command is not valid.
+    /// The names that a file gives to the parameters and values of a command.
     pub fn new(file: &File, kernels: &'a [&'static Kernel], page: &TomlSource) -> Result<Self> {
         let mut known_names = Self { kernels, own: Vec::new(), values: Vec::new() };
         let has_command = kernels.iter().any(|kernel| kernel.has_own_parameters);
@@ -43,7 +38,7 @@ impl<'a> KnownNames<'a> {
     }
 }
 
-/// Returns the values of an axis that are written one by one.
+/// The values of an axis that are written one by one.
 fn scalars(axis: &Axis) -> Vec<&Scalar> {
     match axis {
         Axis::One(scalar) => vec![scalar],
@@ -52,7 +47,6 @@ fn scalars(axis: &Axis) -> Vec<&Scalar> {
     }
 }
 
-/// Returns the word of a value; `None` for a number.
 fn word(scalar: &Scalar) -> Option<String> {
     match command::value(scalar) {
         Value::Text(word) => Some(word),
@@ -60,14 +54,12 @@ fn word(scalar: &Scalar) -> Option<String> {
     }
 }
 
-/// The conditions of a sweep.
 pub struct Filter {
     required: Vec<Condition>,
     excluded: Vec<Condition>,
 }
 
 impl Filter {
-    /// Parses the conditions of a file.
     pub fn new(file: &File, known_names: &KnownNames, page: &TomlSource) -> Result<Self> {
         let parse = |texts: &[Spanned<String>]| -> Result<Vec<Condition>> {
             texts.iter().map(|text| condition(text, known_names, page)).collect()
@@ -75,7 +67,6 @@ impl Filter {
         Ok(Self { required: parse(&file.conditions)?, excluded: parse(&file.exclude)? })
     }
 
-    /// Returns whether a point meets all conditions.
     pub fn accepts(&self, point: &Point) -> bool {
         let value = |name: &str| match name {
             "kernel" => Some(Value::from(point.kernel.as_str())),
@@ -87,7 +78,6 @@ impl Filter {
     }
 }
 
-/// Parses a condition about the points of a sweep.
 pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSource) -> Result<Condition> {
     let word_type = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
@@ -105,7 +95,6 @@ pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSo
     Condition::parse(text.get_ref(), &names).map_err(|e| place_error(e, text, page))
 }
 
-/// Moves an error within a condition to its place in the file.
 fn place_error(error: Error, condition: &Spanned<String>, page: &TomlSource) -> Error {
     let inner = error.location.as_ref().map_or(0..0, |place| place.span.clone());
     // Escapes in the text would shift the place, so the whole text is underlined then.

@@ -1,13 +1,11 @@
 //! Expands the tables of a sweep into its points.
 
-use super::command;
 use super::conditions::{Filter, KnownNames};
-use super::duplicates::remove_duplicates;
 use super::launch_spec::LaunchSpec;
 use super::memory::{Amount, Sizes, default_amount};
-use super::nodes;
 use super::spec::{Axis, Entries, File, Machine, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
+use super::{command, nodes};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
@@ -15,11 +13,10 @@ use apexmap_base::units::plural;
 use apexmap_measure::kernels::command::COMMAND;
 use apexmap_measure::kernels::{self, Kernel, Refusal};
 use apexmap_results::table::columns::point_label;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use toml::Spanned;
 
-/// A parameter with its values.
 #[derive(Clone)]
 struct Column {
     name: String,
@@ -48,9 +45,7 @@ impl AxisGrid {
     }
 }
 
-/// Returns the points of a sweep, completed, without duplicates, in the order of the file.
-///
-/// Unless `launch` or the point sets the ranks per node, all ranks are on one node.
+/// The points of a sweep, completed, without duplicates, in the order of the file. By default, all ranks are on one node.
 pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSource) -> Result<Vec<Point>> {
     let values = Values { page, kernels: select_kernels(file, page)?, machine };
     let sizes = Sizes { machine: &values.machine, ranks_per_node: launch.ranks_per_node };
@@ -88,7 +83,9 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
         });
     }
     refused_points.check(&grids, expanded.len(), page)?;
-    let points = remove_duplicates(expanded);
+    let mut seen = HashSet::new();
+    // The text of a point also distinguishes numbers from words.
+    let points: Vec<Point> = expanded.into_iter().filter(|point| seen.insert(format!("{point:?}"))).collect();
     if points.is_empty() {
         let place = file.conditions.first().or(file.exclude.first()).map_or(0..0, Spanned::span);
         let message = match count {
@@ -101,7 +98,7 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
     Ok(points)
 }
 
-/// Limits the total number of points, because every launch measures all points of its size again.
+/// Every launch measures all points of its size again.
 fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &TomlSource) -> Result<()> {
     let (points_text, max_launches) = (plural(points, "point"), MAX_POINTS / points.max(1));
     match &file.launch.launches {
@@ -114,7 +111,7 @@ fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &TomlSo
     }
 }
 
-/// Returns the kernels that the file names in any table, in the order of the program's list.
+/// The kernels that the file names in any table, in the order of the program's list.
 pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'static Kernel>> {
     let mut ids = BTreeSet::new();
     let mut add_kernel = |scalar: &Scalar, span| kernel_id(scalar, span, page).map(|id| ids.insert(id.to_string()));
@@ -154,7 +151,7 @@ pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'sta
     }
 }
 
-/// Returns the main grid, and one grid for each include.
+/// The main grid, and one grid for each include.
 fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     let fixed: Vec<Dial> = (sort_by_position(&file.fixed.entries).into_iter())
         .map(|(name, scalar)| {
@@ -190,7 +187,7 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     }
 }
 
-/// Returns the dial of a `[[together]]` table.
+/// Of a `[[together]]` table.
 fn dial_of_table(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let dial = columns(table.get_ref(), values)?;
     let [first, rest @ ..] = dial.as_slice() else {
@@ -210,7 +207,7 @@ fn dial_of_table(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial
     Ok(dial)
 }
 
-/// Checks that extra points set the kernel and the ranks if the grid varies them. These are never guessed.
+/// Extra points must set the kernel and the ranks if the grid varies them. These are never guessed.
 fn check_include(grid: &AxisGrid, swept: &[String], values: &Values) -> Result<()> {
     for names in [&["kernel"][..], &["ranks", "nodes", "ranks_per_node"]] {
         let missing = grid.columns().all(|column| !names.contains(&column.name.as_str()));
@@ -226,7 +223,6 @@ fn check_nodes(grid: &AxisGrid, launch: &LaunchSpec, page: &TomlSource) -> Resul
     nodes::check(&|name| grid.columns().find(|column| column.name == name).map(|c| c.span.clone()), launch, page)
 }
 
-/// Checks that each parameter is set only once.
 fn check_once(grid: &AxisGrid, page: &TomlSource) -> Result<()> {
     let mut seen: BTreeMap<&str, &Column> = BTreeMap::new();
     for column in grid.columns() {
@@ -271,8 +267,7 @@ fn combinations(grid: &AxisGrid, mut visit: impl FnMut(&[usize])) {
     }
 }
 
-/// Returns the point at these positions of the dials. It has only its kernel's parameters, and these are not yet checked
-/// together.
+/// It has only its kernel's parameters, which are not yet checked together.
 fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str>) -> Point {
     let setting = |name: &str| {
         let mut columns =

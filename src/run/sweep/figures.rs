@@ -12,10 +12,8 @@ use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
 
-/// A figure of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepFigure {
-    /// The kind of figure.
     pub kind: FigureKind,
     /// The heading; the name of the column shown if `None`.
     pub title: Option<String>,
@@ -23,25 +21,21 @@ pub struct SweepFigure {
     pub axes: Vec<String>,
     /// Column shown; the kernel's headline if `None`.
     pub z: Option<String>,
-    /// The condition on the samples to draw.
     pub condition: Option<String>,
-    /// Whether curves over ranks have a line for ideal scaling.
     pub ideal: bool,
 }
 
-/// Returns the kinds that a sweep can request. A bottleneck is not one of them, because it needs a machine card.
+/// The kinds that a sweep can request. A bottleneck needs a machine card.
 fn kinds() -> impl Iterator<Item = (&'static str, FigureKind)> + Clone {
     FigureKind::ALL.into_iter().filter(|(_, kind)| *kind != FigureKind::Bottleneck)
 }
 
-/// Returns the names of the axes, as given.
 fn axis_names(figure: &FigureSpec) -> impl Iterator<Item = (&str, &Spanned<String>)> {
     let more_axes = figure.y.iter().flat_map(|list| list.get_ref().split(',').map(move |name| (name.trim(), list)));
     std::iter::once((figure.x.get_ref().trim(), &figure.x)).chain(more_axes)
 }
 
-/// Parses the figures of a sweep's text, which was checked when it ran. Figures that this version does not understand are left
-/// out.
+/// Parses a sweep's text, which was checked when it ran. Figures that this version does not understand are left out.
 pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
     #[derive(Deserialize)]
     struct Figures {
@@ -60,10 +54,7 @@ pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
     figures.into_iter().filter_map(to_figure).collect()
 }
 
-/// Checks that a name is that of a column.
-///
-/// # Errors
-/// An unknown name, with its place and the nearest column.
+/// An unknown name is an error, with its place and the nearest column.
 pub(super) fn check_column(name: &str, place: Range<usize>, known_names: &KnownNames, page: &TomlSource) -> Result<()> {
     let is_own = known_names.own.iter().map(|(own, _)| own).chain(&known_names.values).any(|own| own == name);
     if is_own || columns::describe(columns::resolve(name)).role != Role::Unknown {
@@ -77,10 +68,6 @@ pub(super) fn check_column(name: &str, place: Range<usize>, known_names: &KnownN
     Err(page.error_at(place, format!("no result has a column \"{name}\""), advice))
 }
 
-/// Checks the figures of a sweep.
-///
-/// # Errors
-/// If a figure has an unknown kind, column or condition, or the wrong number of axes.
 pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
     let kernels = expand::select_kernels(file, page)?;
     let known_names = KnownNames::new(file, &kernels, page)?;

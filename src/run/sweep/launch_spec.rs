@@ -19,46 +19,44 @@ pub const MAX_SECONDS: f64 = 1e9;
 /// The settings of a sweep's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchSpec {
-    /// The transport: threads of one process, or MPI.
+    /// Threads of one process, or MPI.
     pub transport: TransportKind,
     /// The machine card that the file names for simulated ranks.
     pub simulate: Option<String>,
     /// Number of cards that a simulation draws from the intervals of its card.
     pub resamples: u32,
-    /// The mapping of simulated nodes onto their network.
+    /// Of simulated nodes onto their network.
     pub mapping: Mapping,
-    /// The launcher that starts the ranks: `local`, `srun`, `openmpi` and others.
+    /// Starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
-    /// Arguments of the custom launcher, with placeholders; empty for the others.
+    /// Arguments of the custom launcher, with placeholders.
     pub command: Vec<String>,
-    /// Ranks per node; the launcher's default if `None`.
+    /// `None` for the launcher's default, also of `hosts` and `place`.
     pub ranks_per_node: Option<usize>,
-    /// Hosts to place the ranks on; the launcher's default if `None`.
+    /// Hosts to place the ranks on.
     pub hosts: Option<HostsSource>,
-    /// The order of cores for the ranks of a node, if it is not the launcher's default.
+    /// The order of cores for the ranks of a node.
     pub place: Option<PlacementOrder>,
-    /// Number of launches for each rank count.
+    /// For each rank count.
     pub launches: u32,
-    /// The worker program to start, as the file names it; this program if `None`.
+    /// As the file names it; this program if `None`.
     pub worker: Option<PathBuf>,
-    /// Longest time in seconds without a sign of life in one sample, and from there to the start of the next; `None` if the sweep
-    /// sets none.
+    /// Longest time without a sign of life in one sample, and from there to the start of the next.
     pub timeout_seconds: Option<f64>,
-    /// Longest time in seconds from the start of a launcher to its worker's first line, and from there to the start of the first
-    /// sample; `None` if the sweep sets none.
+    /// Longest time from the start of a launcher to its worker's first line, and from there to the start of the first sample.
     pub start_timeout_seconds: Option<f64>,
-    /// Time that the machine is watched before the first sample of a run, in seconds.
+    /// Time that the machine is watched before the first sample of a run.
     pub preflight_seconds: f64,
-    /// Whether Open MPI falls back to its one-sided component that uses only messages, if its default one cannot use the network.
+    /// Whether Open MPI falls back to its one-sided component of messages, if its default one cannot use the network.
     pub fallback: bool,
-    /// Largest number of node hours that the jobs of the sweep may take; `None` if the sweep sets none.
+    /// Of the jobs of the sweep.
     pub max_node_hours: Option<f64>,
-    /// What the sweep requests from a batch system, with its place in the text; `None` if the sweep runs here.
+    /// What the sweep requests from a batch system, with its place in the text.
     pub submit: Option<Spanned<SubmitTable>>,
 }
 
 impl LaunchSpec {
-    /// Returns the settings of a sweep that sets only its launcher.
+    /// The settings of a sweep that sets only its launcher.
     pub fn new(launcher: &'static LauncherEntry) -> Self {
         Self {
             transport: launcher.transport,
@@ -81,8 +79,7 @@ impl LaunchSpec {
         }
     }
 
-    /// Returns the time limit for a start, in seconds. A launch that waits in a queue has practically no limit, unless the sweep
-    /// sets one.
+    /// The time limit for a start in seconds. A launch that waits in a queue has practically none, unless the sweep sets one.
     pub fn start_limit(&self, waits_in_queue: bool) -> f64 {
         // The ranks watch the machine before they measure, and the limit must not end this.
         let default_limit =
@@ -91,7 +88,7 @@ impl LaunchSpec {
     }
 }
 
-/// Parses a time such as "2 h" and returns seconds.
+/// The seconds of a time such as "2 h".
 pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
     match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
         Some(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
@@ -100,10 +97,7 @@ pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl SubmitTable {
-    /// Returns the longest time of one job in seconds, if the table sets it.
-    ///
-    /// # Errors
-    /// The error holds what is wrong, and the next step.
+    /// The longest time of one job in seconds. An error holds what is wrong, and the next step.
     pub fn time_limit_seconds(&self) -> Result<Option<f64>, (String, String)> {
         let refuse = |message: String, help: &str| Err((message, help.to_owned()));
         match self.time_limit.as_deref().map(parse_time) {
@@ -115,10 +109,7 @@ impl SubmitTable {
         }
     }
 
-    /// Checks that each text can be written into a script without a special meaning.
-    ///
-    /// # Errors
-    /// The error holds what is wrong, and the next step.
+    /// Checks that each text can be written into a script. An error holds what is wrong, and the next step.
     pub fn check(&self) -> Result<(), (String, String)> {
         let words = [
             ("account", &self.account),

@@ -3,15 +3,12 @@
 use super::spec::{Machine, Scalar};
 use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_measure::comm::TransportKind;
-use apexmap_measure::comm::arena;
+use apexmap_measure::comm::{TransportKind, arena};
 use apexmap_measure::kernels::keys::{PAGES, Pages};
 use apexmap_measure::kernels::{self, Domain, Parameter};
-use apexmap_measure::observer;
-use apexmap_measure::seen_cache;
+use apexmap_measure::{observer, seen_cache};
 
-/// Returns the bytes of a process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an
-/// estimate.
+/// A process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an estimate.
 fn process_bytes(transport: TransportKind) -> u64 {
     match transport {
         TransportKind::Threads => 16 << 20,
@@ -27,8 +24,8 @@ const SIMULATED_RANK_BYTES: u64 = 24 << 10;
 /// Bytes of a rank for each point of its launch.
 const TASK_BYTES: u64 = 3 << 10;
 
-/// Returns the largest number of bytes that the ranks of a launch take on one node. Every rank keeps memory for the largest
-/// point, once for each kind of pages that points request. Other memory of a point is freed before the next point.
+/// The largest number of bytes that the ranks of a launch take on one node. A rank keeps memory for the largest point, once for each
+/// kind of pages. Other memory of a point is freed before the next.
 pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
     if transport == TransportKind::Simulated {
         let memory = |point: &Point| kernels::find(&point.kernel).map_or(0, |kernel| kernel.simulated_memory(point));
@@ -62,14 +59,14 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
     rank.saturating_mul(ranks as u64).saturating_add(process_bytes(transport).saturating_mul(processes))
 }
 
-/// The way to compute a value from the number in the sweep.
+/// How to compute a value from the number in the sweep, which shares of memory and sizes beyond caches do not use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     Total,
     PerRank,
-    /// This share of a node's memory. The number in the sweep is not used.
+    /// Of a node's memory.
     MemoryShare(f64),
-    /// A size for every rank that exceeds all caches. The number in the sweep is not used.
+    /// For every rank.
     BeyondCaches,
     /// One rank per core of the NUMA node that `core_node` names; without it, the number in the sweep.
     OneNumaNode,
@@ -87,7 +84,7 @@ const MAX_MEMORY_SHARE: f64 = 0.25;
 /// Memory in bytes that the system and other programs need, but at most half of all memory.
 const RESERVED_BYTES: u64 = 2 << 30;
 
-/// Returns the amount of a parameter that a sweep does not set.
+/// The amount of a parameter that a sweep does not set.
 pub fn default_amount(parameter: &Parameter) -> Amount {
     match parameter.domain {
         Domain::Size { .. } => Amount::MemoryShare(0.5),
@@ -105,7 +102,7 @@ pub struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    /// Returns the number of words for this amount, or `None` if the amount is a plain number.
+    /// The number of words for this amount; `None` for a plain number.
     pub fn words(&self, point: &Point, parameter: &Parameter, amount: Amount) -> Option<u64> {
         match amount {
             Amount::MemoryShare(part) => Some(largest_size(point, parameter.name, self.bytes_per_rank(point, part))),
@@ -132,7 +129,7 @@ impl Sizes<'_> {
     }
 }
 
-/// Returns the words per rank that exceed the caches of this machine, as far as reads see them: a power of two, at least 64 Mwords.
+/// The words per rank that exceed the caches of this machine, as far as reads see them: a power of two, at least 64 Mwords.
 pub fn words_beyond_caches(machine: &Machine) -> u64 {
     // Hypervisors report the whole cache of a processor. The probe takes about a second, so it runs only for large ones.
     let probe = || if machine.can_probe { seen_cache::probe() } else { None };
@@ -142,12 +139,11 @@ pub fn words_beyond_caches(machine: &Machine) -> u64 {
     MIN_WORDS.max(CACHE_FACTOR * last_cache / WORD_BYTES).next_power_of_two()
 }
 
-/// Returns the largest power of two up to this number, at least 1.
 fn power_below(words: u64) -> u64 {
     1 << words.max(1).ilog2()
 }
 
-/// Returns the largest power of two for the parameter such that a rank needs at most this number of bytes.
+/// The largest power of two for which a rank needs at most this number of bytes.
 fn largest_size(point: &Point, name: &str, bytes: f64) -> u64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
     let fits = |words: &u64| {
@@ -157,7 +153,7 @@ fn largest_size(point: &Point, name: &str, bytes: f64) -> u64 {
     (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
 }
 
-/// Parses "1/2 of memory", "25 % of memory" or "0.1 of memory". Returns `None` for other values.
+/// Parses "1/2 of memory", "25 % of memory" or "0.1 of memory"; `None` for other values.
 pub fn parse_memory_share(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
     let Scalar::Text(text) = scalar else { return Ok(None) };
     let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };

@@ -4,7 +4,6 @@ pub mod answer;
 mod answer_checks;
 pub mod command;
 mod conditions;
-mod duplicates;
 mod expand;
 pub mod figures;
 mod fixed;

@@ -9,8 +9,7 @@ use apexmap_measure::kernels::{Refusal, command};
 use apexmap_measure::refusal;
 use std::ops::Range;
 
-/// Checks that a grid sets neither too many nor too few of ranks, nodes and ranks per node. `place` returns a parameter's
-/// position.
+/// A grid must set neither too many nor too few of ranks, nodes and ranks per node. `place` returns a parameter's position.
 pub fn check(place: &dyn Fn(&str) -> Option<Range<usize>>, launch: &LaunchSpec, page: &TomlSource) -> Result<()> {
     let (ranks, nodes, per_node) = (place("ranks"), place("nodes"), place("ranks_per_node"));
     if let (Some(ranks), Some(_)) = (ranks, &nodes) {
@@ -32,8 +31,7 @@ pub fn check(place: &dyn Fn(&str) -> Option<Range<usize>>, launch: &LaunchSpec, 
     Ok(())
 }
 
-/// Returns a point without other parameters. Its number of ranks is `ranks`, or `nodes` (1 by default) times `ranks_per_node`.
-/// `default_ranks_per_node` is from the launch table.
+/// A point without other parameters, on `ranks`, or `nodes` (1 by default) times `ranks_per_node` or its default.
 pub fn point_on_nodes(
     kernel: &str,
     ranks: Option<usize>,
@@ -55,7 +53,7 @@ pub fn point_on_nodes(
 /// Largest number of threads. More threads than any machine runs at once only need memory and start-up time.
 const MAX_THREADS: usize = 4096;
 
-/// Returns the point if its launch can have these nodes and ranks.
+/// The point, if its launch can have these nodes and ranks.
 pub fn check_point(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, Refusal> {
     match point.launch_size().nodes {
         Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(refusal!(

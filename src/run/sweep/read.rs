@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 /// A checked sweep. All its points can run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// Name of the result.
+    /// Of the result.
     pub name: String,
     /// One line for reports.
     pub title: String,
     /// The file as given.
     pub text: String,
-    /// The path of the file, for errors.
+    /// For errors.
     pub path: PathBuf,
     /// Seed of the random order of points and repetitions.
     pub seed: u64,
@@ -36,12 +36,12 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Returns whether the points are runs of a program that the user names.
+    /// Whether the points are runs of a program that the user names.
     pub fn runs_commands(&self) -> bool {
         self.points.iter().any(|point| point.kernel == KERNEL.id)
     }
 
-    /// Returns the sweep with these parameters fixed instead of varied, without the figures and the answer, which may name them.
+    /// This sweep with parameters fixed instead of varied, without the figures and the answer, which may name them.
     ///
     /// # Errors
     /// If a parameter or its value is not valid, or a point cannot run.
@@ -53,14 +53,14 @@ impl Sweep {
             .map_err(|error| Error { location: error.location.filter(|place| !place.span.is_empty()), ..error })
     }
 
-    /// Returns the text as the source of errors with a place.
+    /// The text as the source of errors with a place.
     pub fn source(&self) -> TomlSource<'_> {
         source(&self.text, &self.path)
     }
 }
 
 impl Scalar {
-    /// Reads a number; any other text is a text.
+    /// A number, or any other text.
     pub fn from_text(text: &str) -> Self {
         let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Real);
         text.parse().ok().map(Self::Integer).or_else(real).unwrap_or_else(|| Self::Text(text.to_owned()))
@@ -74,8 +74,7 @@ fn source<'a>(text: &'a str, path: &'a Path) -> TomlSource<'a> {
 /// Reads a sweep file for a machine.
 ///
 /// # Errors
-/// If the file cannot be read, or it is not a sweep whose points can all run. Every error names the file; errors in its text have
-/// a place.
+/// If the file cannot be read, or it is not a sweep whose points can all run. Errors in its text have a place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     let text = toml_file::read_text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
@@ -90,7 +89,6 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     from_file(&file, text, path, machine)
 }
 
-/// Checks a sweep that was read from this text of the file `path`.
 fn from_file(file: &spec::File, text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = source(text, path);
     let name = settings::name(file, &page)?;
@@ -114,7 +112,7 @@ fn from_file(file: &spec::File, text: &str, path: &Path, machine: Machine) -> Re
     })
 }
 
-/// Returns how often the points of a sweep are measured: in each launch, and in how many launches.
+/// How often the points of a sweep are measured: in each launch, and in how many launches.
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     let page = source(text, path);
     let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
@@ -122,7 +120,7 @@ pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     Ok((settings::repeat(&file.repeat, &page)?, sweep.launches))
 }
 
-/// Returns every name that a table of parameters may contain, with its meaning.
+/// Every name that a table of parameters may contain, with its meaning.
 fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
@@ -136,7 +134,7 @@ fn all_parameters() -> Vec<(&'static str, String)> {
     names
 }
 
-/// Returns the JSON schema of sweep files for editors, with the parameters of every kernel.
+/// The JSON schema of sweep files for editors, with the parameters of every kernel.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(spec::File).to_value();
     let names: serde_json::Map<_, _> = all_parameters()

@@ -76,12 +76,12 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
 ];
 
 impl ReadySweep {
-    /// Returns the question that the sweep answers.
+    /// The question that the sweep answers.
     pub fn question(&self) -> String {
         self.file().question.unwrap_or_default()
     }
 
-    /// Returns what the sweep needs besides this machine: `mpi, srun`; empty if its ranks are threads.
+    /// What the sweep needs besides this machine: `mpi, srun`; empty if its ranks are threads.
     pub fn needs(&self) -> String {
         match self.file().launch {
             spec::Launch { transport: Some(transport), launcher: Some(launcher), .. }
@@ -98,14 +98,14 @@ impl ReadySweep {
     }
 }
 
-/// Returns the ready sweep with this name. `memory-sizes.toml` and `sweeps/memory-sizes.toml` also name `memory-sizes`.
+/// The ready sweep with this name. `memory-sizes.toml` and `sweeps/memory-sizes.toml` also name `memory-sizes`.
 pub fn find_by_name(path: &Path) -> Option<&'static ReadySweep> {
     let name = path.strip_prefix("sweeps").unwrap_or(path).to_str()?;
     let name = name.strip_suffix(".toml").unwrap_or(name);
     READY_SWEEPS.iter().find(|sweep| sweep.name == name)
 }
 
-/// Returns the ready sweeps whose name, title or question has this word.
+/// The ready sweeps whose name, title or question has this word.
 pub fn search(word: &str) -> Vec<&'static ReadySweep> {
     let word = word.to_lowercase();
     let mentions = |text: &str| text.to_lowercase().contains(&word);

@@ -20,7 +20,7 @@ const DEFAULT_MAX: u32 = 30;
 /// With fewer samples, even the whole range is not a 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
 const MIN_FOR_INTERVAL: u32 = 6;
 
-/// Returns the sweep's name, which becomes the name of a folder.
+/// The sweep's name becomes the name of a folder.
 pub fn name(file: &File, page: &TomlSource) -> Result<String> {
     match &file.name {
         Some(name) => {
@@ -49,7 +49,6 @@ fn bad_name_message(name: &str) -> String {
     format!("\"{name}\" cannot be the name of a folder")
 }
 
-/// Checks `[launch]`.
 pub fn launch(file: &File, page: &TomlSource, machine: &Machine) -> Result<LaunchSpec> {
     let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
@@ -122,7 +121,7 @@ fn refuse_mapping(launch: &Launch, page: &TomlSource) -> Result<()> {
     Err(page.error_at(mapping.span(), message, "add simulate = \"red-storm\" or --simulate, or remove mapping"))
 }
 
-/// Returns the settings for simulated ranks. Settings of real launchers do not apply to them.
+/// Settings of real launchers do not apply.
 fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec {
     LaunchSpec {
         simulate: file.launch.simulate.as_ref().map(|card| card.get_ref().clone()),
@@ -135,7 +134,7 @@ fn simulated_launch(file: &File, launcher: &'static LauncherEntry) -> LaunchSpec
     }
 }
 
-/// Returns the source of the hosts. The hosts are checked only when used, because the command line may replace them.
+/// The hosts are checked only when used, because the command line may replace them.
 fn hosts(file: &File, page: &TomlSource) -> Result<Option<HostsSource>> {
     let launch = &file.launch;
     match (&launch.hosts, &launch.hostfile) {
@@ -147,7 +146,6 @@ fn hosts(file: &File, page: &TomlSource) -> Result<Option<HostsSource>> {
     }
 }
 
-/// Checks and returns `max_node_hours`.
 fn max_node_hours(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     match &file.launch.max_node_hours {
         Some(hours) if !(hours.get_ref().is_finite() && *hours.get_ref() > 0.0) => {
@@ -158,7 +156,6 @@ fn max_node_hours(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     }
 }
 
-/// Returns what the sweep requests from a batch system, with its place in the text.
 fn submit(file: &File, page: &TomlSource) -> Result<Option<Spanned<SubmitTable>>> {
     let Some(submit) = &file.launch.submit else { return Ok(None) };
     let table = submit.get_ref().to_table();
@@ -166,7 +163,7 @@ fn submit(file: &File, page: &TomlSource) -> Result<Option<Spanned<SubmitTable>>
     Ok(Some(Spanned::new(submit.span(), table)))
 }
 
-/// Parses the budget of a command line, and returns seconds.
+/// The seconds of the budget of a command line.
 pub fn parse_budget(text: &str) -> std::result::Result<f64, String> {
     match parse_time(text) {
         Ok(seconds) if seconds > 0.0 => Ok(seconds),
@@ -175,7 +172,7 @@ pub fn parse_budget(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Returns the start timeout. It must exceed the time that the ranks watch the machine before their first sample.
+/// It must exceed the time that the ranks watch the machine before their first sample.
 fn start_timeout(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     let launch = &file.launch;
     let preflight = parse_seconds(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS);
@@ -188,7 +185,7 @@ fn start_timeout(file: &File, page: &TomlSource) -> Result<Option<f64>> {
     }
 }
 
-/// Returns the order of cores for the ranks of a node, if it is not the launcher's default.
+/// `None` for the launcher's default.
 fn place(
     file: &File,
     launcher: &LauncherEntry,
@@ -254,7 +251,6 @@ fn command(file: &File, launcher: &LauncherEntry, page: &TomlSource) -> Result<V
     }
 }
 
-/// Checks `[repeat]`.
 pub fn repeat(repeat: &Repeat, page: &TomlSource) -> Result<worker::Repeat> {
     let min = check_count(&repeat.min, "min", page)?.unwrap_or(DEFAULT_MIN);
     let budget_seconds = parse_positive_seconds(&repeat.budget, "budget", page)?;
@@ -305,7 +301,7 @@ fn parse_positive_seconds(time: &Option<Spanned<Scalar>>, name: &str, page: &Tom
     }
 }
 
-/// Parses a time that may be 0.
+/// The time may be 0.
 fn parse_seconds(time: &Option<Spanned<Scalar>>, name: &str, page: &TomlSource) -> Result<Option<f64>> {
     let Some(time) = time else { return Ok(None) };
     let number =

@@ -76,7 +76,6 @@ pub struct File {
 }
 
 impl File {
-    /// Returns true if a table of parameters contains this one.
     pub fn has_parameter(&self, parameter: &str) -> bool {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.entries.keys()).any(|name| name.get_ref() == parameter)
@@ -358,25 +357,22 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Returns this machine: the processors that this process may use, and the memory within the limit of its control group.
+    /// This machine: the processors that this process may use, and the memory within the limit of its control group.
     pub fn detect() -> Self {
         let hardware = Hardware::this_machine();
         let numa_cores = hardware.cores_by_numa_node();
         Self {
-            cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
             cores_of_numa_node: numa_cores.values().max().copied(),
             numa_cores,
             memory_nodes: hardware.memory_nodes.clone(),
-            memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
-            last_cache_seen: None,
             can_probe: true,
-            is_simulated: false,
+            ..Self::with_cores(hardware.cores_or_threads(), hardware.usable_memory_bytes().unwrap_or(0))
         }
     }
 
-    /// Returns a machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
+    /// A machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
     pub fn with_cores(cores: usize, memory: u64) -> Self {
         Self {
             cores,

@@ -85,7 +85,6 @@ pub enum Jobs {
 }
 
 impl Submit {
-    /// Converts the value into a table.
     pub fn to_table(&self) -> SubmitTable {
         match self {
             Submit::System(system) => SubmitTable { system: Some(system.clone()), ..SubmitTable::default() },

@@ -25,7 +25,7 @@ pub const RANKS: Parameter = Parameter {
     domain: Domain::Integer { min: 1, max: 1 << 24, default: 1 },
 };
 
-/// A value of a parameter, before the number of ranks is known.
+/// Before the number of ranks is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub value: Value,
@@ -33,7 +33,6 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Returns the value for this number of ranks.
     pub fn value_on(&self, ranks: usize) -> Value {
         match &self.value {
             Value::Integer(v) if self.amount == Amount::PerRank => {
@@ -45,7 +44,6 @@ impl Setting {
     }
 }
 
-/// Reads the parameters of a sweep's kernels.
 pub struct Values<'a> {
     pub page: &'a TomlSource<'a>,
     pub kernels: Vec<&'static Kernel>,
@@ -92,7 +90,7 @@ impl Values<'_> {
         name_error(format!("there is no parameter \"{text}\""), suggest(text, &names))
     }
 
-    /// Reads one value of a parameter. The result is in the base unit and within the domain.
+    /// Reads one value, in the base unit and within the domain.
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
             "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::Total }),
@@ -107,7 +105,7 @@ impl Values<'_> {
         }
     }
 
-    /// Returns whether the user names the parameters.
+    /// Whether the user names the parameters.
     pub fn takes_any_name(&self) -> bool {
         self.kernels.iter().any(|kernel| kernel.has_own_parameters)
     }
@@ -117,7 +115,7 @@ impl Values<'_> {
         read_value(parameter, scalar).map_err(|message| self.page.error_at(span, message, advice))
     }
 
-    /// Returns all NUMA nodes with cores, for `core_node`, or with memory, for `memory_node`.
+    /// All NUMA nodes with cores, for `core_node`, or with memory, for `memory_node`.
     fn all_numa_nodes(&self, name: &str, span: Range<usize>) -> Result<Vec<Setting>> {
         let Machine { numa_cores, memory_nodes, .. } = &self.machine;
         let nodes = if name == "core_node" { numa_cores.keys().copied().collect() } else { memory_nodes.clone() };
@@ -150,7 +148,7 @@ impl Values<'_> {
         Ok(Setting { value: (count as u64).into(), amount })
     }
 
-    /// Reads a value as the selected kernels understand it. They must agree on the unit.
+    /// The selected kernels must agree on the unit.
     fn kernel_setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         let (mut accepted, mut rejection): (Option<Setting>, Option<(String, String)>) = (None, None);
         for kernel in &self.kernels {
@@ -171,7 +169,6 @@ impl Values<'_> {
         accepted.ok_or_else(|| self.page.error_at(span, message, help))
     }
 
-    /// Reads all values of an axis, in order.
     pub fn settings(&self, name: &str, axis: &Spanned<Axis>) -> Result<Vec<Setting>> {
         match axis.get_ref() {
             Axis::One(Scalar::Text(word)) if word == "all" && ["core_node", "memory_node"].contains(&name) => {
@@ -265,7 +262,6 @@ impl Values<'_> {
         Ok((0..count as usize).map(|k| round_to_twelve_digits(from * factor.powi(k as i32), from, to)).collect())
     }
 
-    /// Returns this number of values, ends included.
     fn evenly_spaced_values(
         &self,
         name: &str,
@@ -324,7 +320,7 @@ impl Values<'_> {
     }
 }
 
-/// Rounds to twelve digits, so that 0.1 + 0.2 becomes 0.3, but never beyond the ends.
+/// 0.1 + 0.2 becomes 0.3, but no number leaves the ends.
 fn round_to_twelve_digits(number: f64, from: f64, to: f64) -> f64 {
     if let Some(end) = [from, to].into_iter().find(|end| (number - end).abs() <= 1e-12 * end.abs()) {
         return end;
@@ -333,7 +329,6 @@ fn round_to_twelve_digits(number: f64, from: f64, to: f64) -> f64 {
     rounded.clamp(from, to)
 }
 
-/// Reads the id of an existing kernel.
 pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &TomlSource) -> Result<Value> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
     match scalar {
@@ -343,7 +338,7 @@ pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &TomlSource) -> Resu
     }
 }
 
-/// Reads a value of a parameter. The error says what is wrong with it.
+/// The error says what is wrong with the value.
 fn read_value(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
     if matches!(parameter.domain, Domain::Choice(_)) {
         let value = match scalar {
@@ -373,7 +368,6 @@ fn read_value(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Set
     Ok(Setting { value: parameter.convert(&number)?, amount })
 }
 
-/// Returns advice for a rejected value.
 fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
@@ -389,7 +383,6 @@ fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     }
 }
 
-/// Reads a number in the base unit.
 pub fn quantity(scalar: &Scalar, unit: Unit) -> std::result::Result<Value, String> {
     match scalar {
         Scalar::Integer(v) => Ok(u64::try_from(*v).map_or(Value::Real(*v as f64), Value::Integer)),

@@ -25,32 +25,29 @@ pub struct Declared {
     pub question: String,
     /// The sentence with its reservations; if a value of the sentence is not known, the reason.
     pub text: String,
-    /// Whether all values of the sentence are known.
     pub is_known: bool,
-    /// The values in the order of the sentence; empty if one is not known.
+    /// In the order of the sentence; empty if one is not known.
     pub values: Vec<StatedValue>,
     /// The 95 % intervals of the values: `latency 0.51 to 0.54 us`.
     pub intervals: Vec<String>,
     pub reservations: Vec<Reservation>,
 }
 
-/// A value that an answer states.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatedValue {
     /// The words of the sweep for it: `triad on 2 cores`.
     pub words: String,
     /// The value as the sentence has it: `7.1 GB/s`.
     pub text: String,
-    /// The value in the base unit; `None` for a word.
+    /// In the base unit; `None` for a word.
     pub number: Option<f64>,
-    /// The base unit; empty for a pure number and for the value of a parameter.
+    /// Empty for a pure number and for the value of a parameter.
     pub unit: &'static str,
     /// The 95 % interval in the base unit.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Returns the answer to the question of a result's sweep with what limits it; `None` if the sweep declares none. `samples` are those of
-/// the current plan.
+/// The answer to the question of a result's sweep with what limits it. `samples` are those of the current plan.
 pub fn of_result((folder, manifest): (&Folder, &Manifest), samples: &Samples) -> Result<Option<Declared>> {
     let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
     let health = Health::from_samples(samples);
@@ -61,14 +58,14 @@ pub fn of_result((folder, manifest): (&Folder, &Manifest), samples: &Samples) ->
     Ok(answer(samples, &plan, &manifest.sweep)?.map(|declared| declared.with(reservations)))
 }
 
-/// Returns that a result lacks some of its points.
+/// A result may lack some of its points.
 pub fn partial(manifest: &Manifest, samples: &Samples) -> Option<Reservation> {
     let (measured, planned) = (samples.good().words("key").len(), manifest.points);
     (measured < planned && samples.has("key")).then_some(Reservation::Partial { measured, planned })
 }
 
-/// Returns the answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, `plan` has
-/// one row per planned point or none, and `sweep` is the text of its file.
+/// The answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, `plan` has one row
+/// per planned point or none, and `sweep` is the text of its file.
 pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<Declared>> {
     if let Some(declared) = paired_answer(samples, sweep) {
         return Ok(Some(declared));
@@ -91,7 +88,7 @@ pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<D
     Ok(Some(Declared { question, text, is_known, values, intervals, reservations }.with(single)))
 }
 
-/// Returns the question and the answer of a paired comparison; `None` for other samples.
+/// `None` for samples that are not of a paired comparison.
 fn paired_answer(samples: &Samples, sweep: &str) -> Option<Declared> {
     let ratio = paired::pairs_of(samples)?.ratio()?;
     let text = if ratio.is_decided() { ratio.sentence() } else { format!("Undecided: {}", ratio.sentence()) };
@@ -108,20 +105,19 @@ fn question(sweep: &str) -> Option<String> {
     toml::from_str(sweep).ok().map(|Asked { question }| question)
 }
 
-/// Returns the ready sweep with the question of a sweep. Results of earlier versions hold it without its answer.
+/// The ready sweep with the question of a sweep. Results of earlier versions hold it without its answer.
 fn ready_with_question(sweep: &str) -> Option<&'static str> {
     let question = question(sweep)?;
     READY_SWEEPS.iter().find(|ready| ready.question() == question).map(|ready| ready.text)
 }
 
-/// The sentence of an answer with its values.
 struct Sentence<'a> {
     answer: &'a AnswerSpec,
     values: BTreeMap<&'a str, Outcome>,
 }
 
 impl<'a> Sentence<'a> {
-    /// Returns the names of the values in the sentence, each once.
+    /// Each once.
     fn names(&self) -> Vec<&'a str> {
         let mut names = Vec::new();
         for part in self.answer.parts().unwrap_or_default() {
@@ -137,7 +133,7 @@ impl<'a> Sentence<'a> {
         self.values.get(name)?.as_ref().ok()
     }
 
-    /// Returns a value in the words of the sweep, or its name if the sweep has no words for it.
+    /// A value in the words of the sweep, or its name if the sweep has no words for it.
     fn words(&self, name: &str) -> String {
         let words = self.answer.values.get(name).and_then(|spec| spec.get_ref().words());
         let Some(parts) = words.and_then(|words| parts(words.get_ref()).ok()) else { return name.replace('_', " ") };
@@ -148,7 +144,7 @@ impl<'a> Sentence<'a> {
         parts.into_iter().map(text).collect()
     }
 
-    /// Returns the statistics from which a value of the sentence follows: itself, or those of its formula.
+    /// The statistics from which a value of the sentence follows: itself, or those of its formula.
     fn parts_of(&self, name: &'a str) -> Vec<&'a str> {
         let formula = self.answer.values.get(name).and_then(|spec| spec.get_ref().formula());
         let Some(formula) = formula else { return vec![name] };
@@ -156,7 +152,7 @@ impl<'a> Sentence<'a> {
         words.filter_map(|word| self.values.get_key_value(word)).map(|(name, _)| *name).collect()
     }
 
-    /// Returns why the sentence cannot be stated; `None` if all values are known.
+    /// Why the sentence cannot be stated; `None` if all values are known.
     fn reason(&self) -> Option<String> {
         let of_kind = |kind: Missing| {
             let names = self.names().into_iter().flat_map(|name| self.parts_of(name).into_iter().chain([name]));
@@ -179,7 +175,7 @@ impl<'a> Sentence<'a> {
         of_kind(Missing::NoValue).map(|(words, _)| format!("not answered: the samples show no {words}"))
     }
 
-    /// Returns the number of values that come from one sample each; `None` if there are none.
+    /// The number of values that come from one sample each.
     fn single_samples(&self) -> Option<Reservation> {
         let parts = self.names().into_iter().flat_map(|name| self.parts_of(name));
         let is_single = |name: &&str| matches!(self.value_of(name), Some(Found::Number { samples: 1, .. }));
@@ -211,7 +207,6 @@ impl<'a> Sentence<'a> {
         text
     }
 
-    /// Returns the values in the order of the sentence, and their intervals as text.
     fn state_values(&self) -> (Vec<StatedValue>, Vec<String>) {
         let mut intervals = Vec::new();
         let stated = |name: &'a str| {
@@ -244,7 +239,7 @@ impl Declared {
         self
     }
 
-    /// Returns the question and the answer for a terminal.
+    /// The question and the answer for a terminal.
     pub fn lines(&self) -> String {
         let question = if self.question.is_empty() { String::new() } else { format!("{}\n", self.question) };
         let intervals = match self.intervals.is_empty() {

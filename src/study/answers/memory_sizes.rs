@@ -1,12 +1,10 @@
 //! Steps and slopes of the bandwidth over the size of memory, the reported sizes that probably cause them, and the effect of huge
-//! pages: from uniform random accesses to single words in memories of many sizes.
+//! pages: from uniform random accesses to single words.
 //!
-//! The rate falls at one size if a cache serves all of a smaller memory. It falls slowly, often from the size of one cache to that of
-//! the next, if the farther cache keeps only a part of what this core reads.
-//!
-//! These accesses are independent, so a core overlaps them. They show a level only if many overlapping reads are slower beyond it.
-//! That is rarely so for the first level, and a virtual machine may see only a part of the last one. The steps are therefore no
-//! list of levels; the dependent reads of a calibration are.
+//! The rate falls at one size if a cache serves all of a smaller memory, and slowly if the farther cache keeps only a part of what
+//! this core reads. Independent accesses overlap, so they show a level only if many overlapping reads are slower beyond it. That is
+//! rarely so for the first level, and a virtual machine may see only a part of the last one. The steps are therefore no list of
+//! levels; the dependent reads of a calibration are.
 
 use crate::calibrate::levels;
 use crate::calibrate::staircase::{Bend, Rung, bends};
@@ -29,7 +27,6 @@ const MIN_SLOPE: f64 = 4.0;
 /// Smallest ratio of successive slopes of time over size. A calibration, whose times are more exact, uses a larger one.
 const MIN_RISE_RATIO: f64 = 1.3;
 
-/// The steps that the samples show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemorySizes {
     /// The pages of the steps: `huge` if these were measured.
@@ -43,7 +40,6 @@ pub struct MemorySizes {
     pub page_gains: Vec<(f64, f64)>,
 }
 
-/// A step of the rate over the size of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateStep {
     /// Size of the memory at the step, in bytes; of a slope, its middle.
@@ -56,8 +52,8 @@ pub struct RateStep {
     pub above: f64,
 }
 
-/// Returns the steps if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at uniform
-/// addresses (alpha = 1, L = 1). `host` is the measured machine.
+/// The steps, if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at
+/// uniform addresses (alpha = 1, L = 1). `host` is the measured machine.
 pub fn answer(samples: &Samples, host: &Host) -> Result<Option<MemorySizes>> {
     let good = samples.good();
     let is_one_core = good.distinct_numbers("ranks") == [1.0] && good.is_constant(NODE_TYPE);
@@ -85,7 +81,7 @@ pub fn answer(samples: &Samples, host: &Host) -> Result<Option<MemorySizes>> {
     Ok(Some(MemorySizes { pages: pages.into(), steps: steps(chosen), range, reported, page_gains }))
 }
 
-/// Returns sizes in bytes, ascending, with the median rate of each.
+/// Sizes in bytes, ascending, with the median rate of each.
 fn rates(samples: &Samples) -> Result<Vec<(f64, f64)>> {
     if samples.is_empty() {
         return Ok(Vec::new());
@@ -97,7 +93,6 @@ fn rates(samples: &Samples) -> Result<Vec<(f64, f64)>> {
     Ok(samples.cells(&["memory_words"])?.into_iter().filter_map(to_rate).collect())
 }
 
-/// Returns the steps that the time per access shows.
 fn steps(rates: &[(f64, f64)]) -> Vec<RateStep> {
     let times = rates.iter().map(|&(size, rate)| (size, WORD_BYTES as f64 / rate));
     let rungs: Vec<Rung> =
@@ -121,7 +116,7 @@ fn steps(rates: &[(f64, f64)]) -> Vec<RateStep> {
 }
 
 impl MemorySizes {
-    /// Returns one line for each step, and lines for the reported sizes without a step and for huge pages.
+    /// One line for each step, and lines for the reported sizes without a step and for huge pages.
     pub fn text(&self) -> String {
         let rate = |value: f64| units::quantity(value, Unit::BytesPerSecond);
         let mut lines = vec![format!("Single words at random addresses (alpha = 1, L = 1), {} pages:", self.pages)];
@@ -158,7 +153,7 @@ impl MemorySizes {
         lines.join("\n") + "\n"
     }
 
-    /// Returns the ends of a slope with the reported sizes there: `from 512 KiB (L2) to 8 MiB (L3)`.
+    /// The ends of a slope with the reported sizes there: `from 512 KiB (L2) to 8 MiB (L3)`.
     fn ends(&self, slope: &RateStep) -> String {
         let middle = (slope.from * slope.to).sqrt();
         let end = |measured: f64| {
@@ -174,7 +169,7 @@ impl MemorySizes {
         format!("from {} to {}", end(slope.from), end(slope.to))
     }
 
-    /// Returns the reported size that probably causes a step, or how far away the nearest one is. A size causes at most one step.
+    /// The reported size that probably causes a step, or how far away the nearest one is. A size causes at most one step.
     fn cause(&self, step: f64) -> String {
         let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
         let nearest = sizes.min_by(|a, b| ratio(a.1, step).total_cmp(&ratio(b.1, step)));
@@ -192,7 +187,6 @@ impl MemorySizes {
 }
 
 impl RateStep {
-    /// Returns whether the rate falls over a range of sizes.
     fn is_slope(&self) -> bool {
         self.from < self.to
     }
@@ -201,7 +195,7 @@ impl RateStep {
         self.from / NEAR <= size && size <= self.to * NEAR
     }
 
-    /// Returns the name for a figure: `step: 2 MiB`, `fall: 512 KiB to 8 MiB`.
+    /// The name for a figure: `step: 2 MiB`, `fall: 512 KiB to 8 MiB`.
     pub fn label(&self) -> String {
         match self.is_slope() {
             true => format!("fall: {} to {}", units::bytes(self.from), units::bytes(self.to)),
@@ -210,7 +204,7 @@ impl RateStep {
     }
 }
 
-/// Returns the ratio of the larger of two sizes to the smaller one.
+/// Of the larger size to the smaller one.
 fn ratio(a: f64, b: f64) -> f64 {
     (a / b).max(b / a)
 }

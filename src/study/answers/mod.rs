@@ -1,5 +1,4 @@
-//! Short answers to the questions of ready sweeps, from the samples that they measure: STREAM's four numbers, and the steps over
-//! sizes of memory with the effect of huge pages.
+//! Short answers to the questions of ready sweeps, from the samples that they measure.
 
 pub mod declared;
 pub mod memory_sizes;
@@ -25,7 +24,6 @@ impl Answers {
         Ok(Self { stream: stream::answer(samples, card, node)?, sizes: memory_sizes::answer(samples, host)? })
     }
 
-    /// Returns lines for a terminal.
     pub fn text(&self) -> String {
         let stream = self.stream.as_ref().map(Stream::text).unwrap_or_default();
         stream + &self.sizes.as_ref().map(MemorySizes::text).unwrap_or_default()

@@ -13,12 +13,10 @@ use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 
 const KERNEL: &str = "calibrate.stream";
-/// The operations in STREAM's order.
 const OPERATIONS: [&str; 4] = ["copy", "scale", "add", "triad"];
 /// STREAM's rate counts the bytes of all ranks.
 const RATE: &str = "bytes_per_second";
 
-/// The table of STREAM.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stream {
     /// The smallest and the largest number of ranks: `1 core`, `2 cores`.
@@ -28,18 +26,15 @@ pub struct Stream {
     pub has_shares: bool,
 }
 
-/// One operation of STREAM.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamRow {
-    /// `copy`, `scale`, `add` or `triad`.
     pub name: &'static str,
-    /// The rate for each head.
     pub rates: Vec<StreamRate>,
     /// The rate of the largest number of ranks, relative to the bandwidth of all cores on the machine card; empty without a card.
     pub share: String,
 }
 
-/// A rate as text; empty if not measured.
+/// As text; empty if not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StreamRate {
     pub median: String,
@@ -49,7 +44,7 @@ pub struct StreamRate {
     pub fraction_of_best: f64,
 }
 
-/// Returns the table if all samples are of STREAM's kernel on one type of nodes and include its four operations.
+/// The table, if all samples are of STREAM's kernel on one type of nodes and include its four operations.
 pub fn answer(samples: &Samples, card: Option<&Card>, node: &PlainNode) -> Result<Option<Stream>> {
     let good = samples.good();
     if good.words("kernel") != [KERNEL] || good.varies("region_bytes") || !good.is_constant(NODE_TYPE) {
@@ -96,7 +91,7 @@ impl StreamRate {
 }
 
 impl Stream {
-    /// Returns a sentence for each head, with all four operations.
+    /// A sentence for each head, with all four operations.
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |(index, head): (usize, &String)| {
             let rates = self.rows.iter().filter(|row| !row.rates[index].median.is_empty());
@@ -106,7 +101,7 @@ impl Stream {
         self.heads.iter().enumerate().map(sentence).collect()
     }
 
-    /// Returns the table for a terminal.
+    /// The table for a terminal.
     pub fn text(&self) -> String {
         let mut aligned = vec![Align::Left; 1 + self.heads.len()];
         aligned.extend(self.has_shares.then_some(Align::Right));

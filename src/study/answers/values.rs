@@ -11,7 +11,6 @@ use apexmap_run::sweep::answer::{AnswerSpec, StatisticSpec};
 use apexmap_theory::statistics::Summary;
 use std::collections::BTreeMap;
 
-/// A value of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     Number {
@@ -25,7 +24,6 @@ pub enum Found {
     Place(String, Option<f64>),
 }
 
-/// The reason why an answer has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No sample is at its point.
@@ -39,9 +37,7 @@ pub enum Missing {
 /// A value, or the reason why there is none.
 pub type Outcome = std::result::Result<Found, Missing>;
 
-/// What the values of an answer are computed from.
 pub struct Source<'a> {
-    /// The measurements.
     good: Samples,
     /// One row per planned point; empty if the plan is not known.
     plan: &'a Samples,
@@ -50,8 +46,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Finds the ends of the axes of an answer. An end is a value at which every value of the answer with this axis has a planned point.
-    /// If the axis is not planned, it is the end of all samples.
+    /// An end of an axis is a value at which every value of the answer with this axis has a planned point, or else a sample.
     pub fn new(answer: &'a AnswerSpec, samples: &Samples, plan: &'a Samples) -> Self {
         let mut common: BTreeMap<(&str, bool), Vec<f64>> = BTreeMap::new();
         for statistic in answer.values.values().filter_map(|spec| spec.get_ref().statistic()) {
@@ -73,7 +68,7 @@ impl<'a> Source<'a> {
         Self { good: samples.good(), plan, ends: common.into_iter().filter_map(end_of).collect() }
     }
 
-    /// Returns an axis whose ends the answer compares, with its value, if both ends are the same, as on a machine with one core.
+    /// An axis whose ends the answer compares, with its value, if both ends are the same, as on a machine with one core.
     pub fn single_valued(&self) -> Option<(&str, f64)> {
         let both = |(&(axis, is_largest), &end): (&(&'a str, bool), &f64)| {
             (!is_largest && self.ends.get(&(axis, true)) == Some(&end)).then_some((axis, end))
@@ -136,8 +131,7 @@ impl<'a> Source<'a> {
         Ok(values.min_by(|a, b| a.number().total_cmp(&b.number())).ok_or(Missing::NoValue))
     }
 
-    /// Returns the samples or planned points that a statistic is about; `None` if its condition names a column or a word that these do
-    /// not have.
+    /// The samples or planned points that a statistic is about; `None` if its condition names what they do not have.
     fn select(&self, samples: &Samples, statistic: &StatisticSpec) -> Option<Samples> {
         let mut selected = matching(samples, statistic)?;
         for (axis, is_largest) in statistic.ends() {
@@ -149,14 +143,14 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the samples or points that meet the condition of a statistic; `None` if it names a column or a word that these do not have.
+/// Those that meet the condition of a statistic; `None` if it names a column or a word that they do not have.
 fn matching(samples: &Samples, statistic: &StatisticSpec) -> Option<Samples> {
     let Some(text) = &statistic.condition else { return Some(samples.clone()) };
     // The condition was checked with the sweep.
     samples.condition(text.get_ref()).ok().map(|condition| samples.filter(&condition))
 }
 
-/// Returns the value of the statistic's `at` that these samples have in common.
+/// The value of the statistic's `at` that these samples have in common.
 fn value_at(samples: &Samples, statistic: &StatisticSpec) -> Option<Found> {
     let column = samples.resolve(statistic.at.as_ref()?.get_ref().trim());
     let value = samples.common_value(column)?;
@@ -168,7 +162,7 @@ const MIN_STEP: f64 = 1.2;
 /// Fewest points of that line.
 const MIN_BEFORE_STEP: usize = 3;
 
-/// Returns the value of the statistic's `at` before the largest step of the medians; `None` if they have no step.
+/// The value of the statistic's `at` before the largest step of the medians.
 fn before_step(summaries: &[(&Cell, Summary)], statistic: &StatisticSpec) -> Option<Found> {
     let mut places: Vec<(f64, f64, Found)> = summaries
         .iter()
@@ -193,7 +187,7 @@ fn before_step(summaries: &[(&Cell, Summary)], statistic: &StatisticSpec) -> Opt
     Some(places.swap_remove(largest).2)
 }
 
-/// Evaluates a formula over values. Its interval combines those of the values, as if their errors were independent.
+/// The interval of a formula combines those of the values, as if their errors were independent.
 fn evaluate(text: &str, values: &BTreeMap<&str, Outcome>) -> Option<Found> {
     let names: Vec<(&str, NameType)> = values.keys().map(|name| (*name, NameType::Number)).collect();
     let formula = Formula::parse(text, &names).ok()?;
@@ -218,7 +212,7 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Outcome>) -> Option<Found> {
     Some(Found::Number { value, interval, unit: unit(text, &formula, values), samples: 0 })
 }
 
-/// Returns the unit of a formula: the first of its values' units that it agrees with.
+/// The unit of a formula: the first of its values' units that it agrees with.
 fn unit(text: &str, formula: &Formula, values: &BTreeMap<&str, Outcome>) -> Unit {
     let unit_of = |name: &str| match values.get(name) {
         Some(Ok(Found::Number { unit, .. })) => *unit,
@@ -230,7 +224,7 @@ fn unit(text: &str, formula: &Formula, values: &BTreeMap<&str, Outcome>) -> Unit
 }
 
 impl Found {
-    /// Returns the number; NaN for a word.
+    /// NaN for a word.
     pub fn number(&self) -> f64 {
         match self {
             Self::Number { value, .. } => *value,
@@ -238,7 +232,6 @@ impl Found {
         }
     }
 
-    /// Returns the value with its unit.
     pub fn text(&self) -> String {
         match self {
             Self::Number { value, unit: Unit::None, .. } => units::number(*value, NumberStyle::Rounded(3)),

@@ -14,8 +14,7 @@ pub fn is_wide(width: Option<usize>) -> bool {
 /// Minimum number of steps that are shown as one ladder.
 const MIN_STEPS: usize = 3;
 
-/// Returns the text of a card: a warning if the machine was disturbed, name and summary, network, and all numbers as
-/// [`card_numbers`].
+/// A warning if the machine was disturbed, name and summary, network, and all numbers as [`card_numbers`].
 pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
@@ -23,10 +22,8 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
     format!("{disturbed}{}: {}\n{network}{}", card.name, card.summary, card_numbers(card, width))
 }
 
-/// Returns all numbers of a card. Numbers that differ only in a size or a share, such as
-/// `read_seconds--64KiB-huge-independent`, share one row. It shows their number, their least and greatest value, and
-/// their first and last step. Meanings are wrapped so that lines are at most `width` long. On narrow terminals, each name is a
-/// line above its values.
+/// All numbers of a card. Those that differ only in a size or a share, such as `read_seconds--64KiB-huge-independent`, share one row
+/// with their number, their least and greatest value, and their first and last step. On narrow terminals, each name is a line.
 pub fn card_numbers(card: &Card, width: Option<usize>) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();
@@ -77,8 +74,7 @@ fn table(rows: impl Iterator<Item = [String; 4]>, width: Option<usize>) -> TextT
     table
 }
 
-/// Returns one row per number, in the units of the card: number, value, unit, low, high (the 95 % interval), least, greatest
-/// (the range of few launches or runs), best, how.
+/// One row per number, in the units of the card, with low and high of the 95 % interval or the range of few launches or runs.
 pub fn card_csv(card: &Card) -> String {
     let head = ["number", "value", "unit", "low", "high", "least", "greatest", "best", "how"].map(str::to_owned);
     let row = |(name, number): (&String, &Number)| {
@@ -98,8 +94,7 @@ fn number(card: &Card, name: &NumberName, spread: Spread) -> [String; 4] {
     [text, value, interval, name.entry.meaning.to_owned()]
 }
 
-/// Returns the 95 % interval of a number, `not known (2 launches)` if it says nothing, or the range of a few launches or runs in
-/// its place. The text is empty for a number without any.
+/// The 95 % interval of a number, `not known (2 launches)` if it says nothing, or the range of a few launches or runs.
 pub fn interval(card: &Card, name: &str, spread: impl Fn((f64, f64)) -> String) -> String {
     if let Some(ends) = card.range(name) {
         return format!("range {}", spread(ends));
@@ -120,14 +115,13 @@ fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)], spread: Spread
     Some([ladder.to_owned(), format!("{} steps", steps.len()), spread((low, high), first.entry.unit), meaning])
 }
 
-/// Formats the ends of an interval.
 type Spread = fn((f64, f64), Unit) -> String;
 
 fn spread((low, high): (f64, f64), unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 
-/// Returns the ladder of a number, with `*` in place of the step, and the position of the step on it.
+/// The ladder of a number, with `*` in place of the step, and the position of the step on it.
 fn step(name: &NumberName) -> Option<(String, f64)> {
     let position = match name.qualifier.first()? {
         Word::Bytes(position) | Word::PerCent(position) => *position as f64,

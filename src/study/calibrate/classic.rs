@@ -1,5 +1,4 @@
-//! The classic numbers of a node under their usual names: STREAM, GUPS, the latency of each level, cache sizes, TLB
-//! reach, loaded latency, and latency from core to core.
+//! The classic numbers of a node under their usual names: STREAM, GUPS, latencies, cache sizes, TLB reach and core to core.
 
 use super::Probe;
 use super::card_text::{interval, is_wide};
@@ -13,7 +12,7 @@ use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
 use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word};
 use serde::Serialize;
 
-/// A line of the table. Cells may be empty.
+/// Cells may be empty.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// STREAM, GUPS, latency and so on; only in the first row of each group.
@@ -39,7 +38,6 @@ pub(super) const TABLES: [(&str, &Entry, Option<Word>); 3] = [
     ("single_table_bytes", catalogue::LOCAL_SECONDS, None),
 ];
 
-/// Adds the sizes of STREAM's arrays and of the update tables to a card.
 pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
     let Some(stream) =
         probes.iter().find(|probe| probe.number.entry.name == catalogue::STREAM_TRIAD_BYTES_PER_SECOND.name)
@@ -60,7 +58,7 @@ pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
     }
 }
 
-/// Returns the table of the classic numbers that a card has. It is empty for a card that was not measured.
+/// The table of the classic numbers that a card has; empty for a card that was not measured.
 pub fn table(card: &Card) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (group, part) in [
@@ -80,8 +78,7 @@ pub fn table(card: &Card) -> Vec<Row> {
     rows
 }
 
-/// Returns the table for a terminal, followed by the matrix of cores if it fits. The text is empty for a card that was
-/// not measured.
+/// The table for a terminal, followed by the matrix of cores if it fits; empty for a card that was not measured.
 pub fn text(card: &Card, width: Option<usize>) -> String {
     let rows = table(card);
     if rows.is_empty() {
@@ -157,7 +154,7 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-/// Returns what measured the numbers of a whole machine, and how its updates of one table were protected.
+/// What measured the numbers of a whole machine, and how its updates of one table were protected.
 fn whole_machine(card: &Card) -> (String, &'static str) {
     if card.provenance.contains_key(DEVICE_NAME) {
         return ("the device".into(), "by atomics");
@@ -195,7 +192,7 @@ fn stream(card: &Card) -> Vec<Row> {
     rows
 }
 
-/// Returns the rows of random updates. HPCC's rules require larger tables, so the rows do not bear its name.
+/// HPCC's rules require larger tables, so the rows of random updates do not bear its name.
 fn gups(card: &Card) -> Vec<Row> {
     let name = |word| NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);
     let (cores, protection) = whole_machine(card);
@@ -228,7 +225,6 @@ fn gups(card: &Card) -> Vec<Row> {
     [star, shared, single.filter(|_| shown)].into_iter().flatten().collect()
 }
 
-/// The rule that the tables do not meet.
 const RULES: &str = "HPCC's rules ask for half";
 
 fn latency(card: &Card) -> Vec<Row> {
@@ -253,7 +249,6 @@ fn latency(card: &Card) -> Vec<Row> {
     if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(to_row).collect() }
 }
 
-/// Text for a step that the measurements do not show.
 const NO_STEP: &str = "no visible step";
 
 fn sizes(card: &Card) -> Vec<Row> {
@@ -322,7 +317,7 @@ fn share(name: &NumberName) -> Option<u64> {
     if let [Word::PerCent(share)] = name.qualifier[..] { Some(share) } else { None }
 }
 
-/// Two ranks, the smaller first, and the seconds from the core of one to that of the other.
+/// Two ranks, and the seconds from the core of the first to that of the second.
 pub type Handover = ((u64, u64), f64);
 
 pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {

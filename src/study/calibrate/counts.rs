@@ -1,5 +1,4 @@
-//! Chooses the number of messages of a run from a first timing: thousands take almost no time between cores, but
-//! seconds on a network.
+//! The number of messages of a run, from a first timing: thousands take almost no time between cores, but seconds on a network.
 
 use super::Probe;
 use apexmap_base::point::Value;
@@ -12,15 +11,14 @@ use apexmap_measure::kernels::message_rate::ping_pong;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::catalogue;
 
-/// Target for the longest run of messages between nodes, in seconds.
+/// Target in seconds for the longest run of messages between nodes.
 const MAX_SECONDS: f64 = 0.03;
-/// Remote accesses of a run that would otherwise exceed that time: the maximum, and the minimum for accesses of many
-/// bytes.
+/// Remote accesses of a run that would otherwise exceed that time: the maximum, and the minimum for accesses of many bytes.
 const REMOTE_LIMITS: (f64, f64) = (100.0, 32.0);
 /// Bytes of the longer messages of the first timing.
 const LONG_BYTES: u64 = 16 << 10;
 
-/// Returns short runs from which the others are estimated.
+/// Short runs from which the others are estimated.
 pub fn first_probes() -> Vec<Probe> {
     let probe = |kernel, bytes: u64, messages: u64| {
         Probe::new(catalogue::MESSAGE_SECONDS, kernel, 2).set("message_bytes", bytes).set("messages", messages)
@@ -39,7 +37,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Computes the costs from the samples of [`first_probes`]. Returns `None` if some are missing.
+    /// From the samples of [`first_probes`]; `None` if some are missing.
     pub fn from_samples(samples: &Samples) -> Option<Self> {
         let seconds = |probe: &Probe| Some(1.0 / probe.select(samples).good().median("operations_per_second")?);
         let [latency, gap, long] = [0, 1, 2].map(|index| seconds(&first_probes()[index]));
@@ -48,7 +46,6 @@ impl Costs {
     }
 }
 
-/// Reduces the number of messages of a probe whose run would take too long.
 pub fn shorten(probe: Probe, costs: Costs) -> Probe {
     let number = |name: &str| setting(&probe, name);
     let bytes = number("message_bytes").unwrap_or(0.0) * costs.per_byte;
@@ -82,7 +79,6 @@ pub fn shorten(probe: Probe, costs: Costs) -> Probe {
     }
 }
 
-/// Reduces the number of accesses of a probe whose remote accesses would take too long.
 fn shorten_accesses(probe: Probe, costs: Costs) -> Probe {
     let number = |name: &str| setting(&probe, name);
     let (Some(indices), Some(block)) = (number("I"), number("L")) else { return probe };

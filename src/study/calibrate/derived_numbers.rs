@@ -1,13 +1,12 @@
-//! Numbers of a card that follow from several measured ones: cache sizes, the reach of address translation, and lines
-//! in flight. A number is absent if the measurements do not show it.
+//! Numbers of a card that follow from several measured ones, if the measurements show them, and numbers that contradict each other.
 
 use super::levels::Sizes;
 use super::staircase::{Rung, Step, places, rungs, step};
 use apexmap_base::error::Result;
-use apexmap_base::provenance::Host;
-use apexmap_base::units;
+use apexmap_base::provenance::{Cache, Host};
+use apexmap_base::units::{self, Unit, amount};
 use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
-use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word};
+use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, unit_of};
 
 /// A cache that serves less than this share of the reported size contradicts the system.
 const MIN_SHARE: f64 = 0.6;
@@ -16,9 +15,8 @@ const MAX_SHARE: f64 = 1.6;
 /// Maximum number of pages of a first-level TLB.
 const MAX_L1_TLB_PAGES: f64 = 256.0;
 
-/// Adds the derived numbers to a card. If a cache serves much less than the system reports, its size becomes the
-/// measured one, and its origin contains both. Returns a sentence for each reported number that the measurements do not
-/// show.
+/// If a cache serves much less than the system reports, its size becomes the measured one, and its origin contains both. Returns a
+/// sentence for each reported number that the measurements do not show.
 pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     let mut unseen = caches(card)?;
     for (pages, page) in card.page_sizes() {
@@ -31,7 +29,7 @@ pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     Ok(unseen)
 }
 
-/// Returns the times of dependent reads of whole regions: on huge pages, or of a device, whose pages are unknown.
+/// The times of dependent reads of whole regions: on huge pages, or of a device, whose pages are unknown.
 pub fn lines(card: &Card) -> Vec<Rung> {
     let with = |words: &[Word]| rungs(card, catalogue::READ_SECONDS.name, words);
     let of_machine = with(&[Word::Huge, Word::Dependent]);
@@ -91,7 +89,7 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
     Ok(unseen)
 }
 
-/// Returns the step of a level, given the possible steps and the size of the nearer level.
+/// The step of a level, given the possible steps and the size of the nearer level.
 fn place(bends: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
     // A step near the size of the nearer level is that level's.
     let beyond = bends.iter().copied().filter(|&place| place > 1.5 * nearer);
@@ -115,13 +113,12 @@ pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
     })
 }
 
-/// Returns the one of two sizes that is closer to a third on a log scale.
+/// The one of two sizes that is closer to `size` on a log scale.
 fn nearest_size(size: f64, a: f64, b: f64) -> f64 {
     if (a / size).ln().abs() <= (b / size).ln().abs() { a } else { b }
 }
 
-/// Returns the times of dependent reads of one line per page. `part` is the time in excess of the same number of
-/// adjacent lines.
+/// The times of dependent reads of one line per page. `part` is the time in excess of the same number of adjacent lines.
 pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
     let (lines, line_bytes) = (lines(card), card.granularity().line_bytes as f64);
     let subtract_lines = |rung: Rung| {
@@ -134,7 +131,7 @@ pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
         .collect()
 }
 
-/// Interpolates the time of a region between the measured ones. The product of time and size is linear in between.
+/// The product of time and size is linear between the measured regions.
 fn interpolate(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f64> {
     let above = ladder.iter().position(|rung| rung.size >= size)?;
     let (high, low) = (&ladder[above], &ladder[above.saturating_sub(1)]);
@@ -184,7 +181,7 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
     Ok(unseen.into_iter().collect())
 }
 
-/// Returns the ratio of the latency of dependent reads to the time of prefetched ones, in the largest region.
+/// The ratio of the latency of dependent reads to the time of prefetched ones, in the largest region.
 fn lines_in_flight(card: &Card) -> Option<Number> {
     let (latency, reads) = (lines(card), rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Prefetched]));
     let (read, latency) =
@@ -192,4 +189,64 @@ fn lines_in_flight(card: &Card) -> Option<Number> {
     let how = format!("dependent over prefetched random reads in {}, on huge pages", units::bytes(latency.size));
     let number = Number::new(latency.seconds / read.seconds, "", how);
     Some(number.with_interval(latency.low / read.high, latency.high / read.low))
+}
+
+/// A sentence for each cache whose size differs from the reported one, and for each pair of numbers in an impossible order.
+pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
+    let contradiction = |cache: &Cache| {
+        let on_card = catalogue::CACHES.iter().find(|on_card| on_card.level == cache.level)?;
+        let (reported, measured) = (cache.bytes as f64, card.get(on_card.size.name)?);
+        let (level, reported_text, measured_text) = (cache.level, units::bytes(reported), units::bytes(measured));
+        (measured != reported).then(|| {
+            format!(
+                "L{level}: the system reports {reported_text}, but random reads see {measured_text}; the card has the latter"
+            )
+        })
+    };
+    host.caches.iter().filter_map(contradiction).chain(disorder(card)).collect()
+}
+
+/// The first number of a pair is never above the second.
+fn pairs(card: &Card) -> Vec<(String, String)> {
+    let name = |base: &'static Entry, word: Word| NumberName::new(base).with_qualifier([word]).to_string();
+    let chain = |names: &[&str]| -> Vec<String> {
+        names.iter().filter(|name| card.get(name).is_some()).map(|name| (*name).to_owned()).collect()
+    };
+    let ascending = [
+        chain(&[
+            catalogue::L1_LATENCY_SECONDS.name,
+            catalogue::L2_LATENCY_SECONDS.name,
+            catalogue::L3_LATENCY_SECONDS.name,
+            catalogue::MEMORY_LATENCY_SECONDS.name,
+        ]),
+        chain(&[
+            catalogue::L1_MEASURED_BYTES.name,
+            catalogue::L2_MEASURED_BYTES.name,
+            catalogue::L3_MEASURED_BYTES.name,
+            catalogue::MEMORY_BYTES.name,
+        ]),
+        [0, 100].map(|share| name(catalogue::LOADED_LATENCY_SECONDS, Word::PerCent(share))).into(),
+    ];
+    let mut pairs: Vec<(String, String)> =
+        ascending.iter().flat_map(|chain| chain.windows(2)).map(|two| (two[0].clone(), two[1].clone())).collect();
+    for pages in [Word::Base, Word::Huge] {
+        pairs.push((name(catalogue::L1_TLB_REACH_BYTES, pages.clone()), name(catalogue::TLB_REACH_BYTES, pages)));
+    }
+    for handover in card.variants(catalogue::CORE_TO_CORE_SECONDS.name) {
+        pairs.push((catalogue::L1_LATENCY_SECONDS.name.into(), handover.to_string()));
+    }
+    pairs
+}
+
+fn disorder(card: &Card) -> Vec<String> {
+    let ends = |name: &str| card.interval(name).or_else(|| card.get(name).map(|value| (value, value)));
+    let contradiction = |(less, more): (String, String)| {
+        let ((low, _), (_, high)) = (ends(&less)?, ends(&more)?);
+        let describe = |name: &str| {
+            let (value, unit) = (card.get(name).unwrap_or(f64::NAN), unit_of(name).unwrap_or(Unit::None));
+            format!("{name} = {}", amount(value, unit))
+        };
+        (low > high).then(|| format!("{} is above {}: one of them was disturbed", describe(&less), describe(&more)))
+    };
+    pairs(card).into_iter().filter_map(contradiction).collect()
 }

@@ -30,7 +30,7 @@ fn largest(device: &Description) -> u64 {
     previous_power_of_two(device.allocation_bytes.min(wanted))
 }
 
-/// Returns regions from `least` on, each `factor` times the one before.
+/// From `least` on, each `factor` times the one before.
 fn regions(device: &Description, least: u64, factor: u64) -> impl Iterator<Item = u64> {
     let most = largest(device);
     std::iter::successors(Some(least), move |bytes| Some(factor * bytes)).take_while(move |bytes| *bytes <= most)
@@ -73,13 +73,12 @@ pub fn probes(device: &Description) -> Vec<Probe> {
     probes
 }
 
-/// Returns the probe of a number on a device.
 fn device_probe(device: &Description, number: NumberName, kernel: &'static Kernel) -> Probe {
     Probe::from_number(number, kernel, 1).set("device", device.number)
 }
 
-/// Returns the points whose meaning depends on those of the other probes: random blocks of several lengths, which show the size of a
-/// sector, and those of a region that may lie in the second-level cache.
+/// The points whose meaning depends on those of the other probes: random blocks of several lengths, which show the size of a sector,
+/// and those of a region that may lie in the second-level cache.
 pub fn blocks(device: &Description) -> Vec<Probe> {
     BLOCKS[1..].iter().map(|&words| block(device, words)).chain([l2_bandwidth(device)]).collect()
 }
@@ -101,7 +100,6 @@ fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words
     probe.set("M", region / WORD_BYTES).set("I", accesses).set("alpha", 1.0).set("L", words)
 }
 
-/// Makes the card of a device from the samples of its probes.
 pub fn card(device: &Description, probes: &[Probe], samples: &Samples, host: &Host) -> Result<Card> {
     let summary =
         format!("{} of {} compute units, {} {}", device.kind, device.compute_units, device.platform, device.driver);
@@ -128,7 +126,7 @@ pub fn card(device: &Description, probes: &[Probe], samples: &Samples, host: &Ho
     Ok(card)
 }
 
-/// Sets sizes and latencies of the levels between the steps of the latency.
+/// The levels lie between the steps of the latency.
 fn set_levels(card: &mut Card) -> Result<()> {
     let rungs = derived_numbers::lines(card);
     let (Some(first), Some(last)) = (rungs.first().copied(), rungs.last().copied()) else { return Ok(()) };
@@ -148,7 +146,6 @@ fn set_levels(card: &mut Card) -> Result<()> {
     copy(card, catalogue::MEMORY_LATENCY_SECONDS, last.size)
 }
 
-/// Sets a latency to that of a region.
 fn copy(card: &mut Card, entry: &Entry, bytes: f64) -> Result<()> {
     let region = [Word::Bytes(bytes as u64), Word::Dependent];
     let name = NumberName::new(catalogue::READ_SECONDS).with_qualifier(region).to_string();
@@ -158,7 +155,7 @@ fn copy(card: &mut Card, entry: &Entry, bytes: f64) -> Result<()> {
     }
 }
 
-/// Sets the size of a sector: that of the longest random block that costs about as much as a word.
+/// The size of a sector is that of the longest random block that costs about as much as a word.
 fn set_sector(card: &mut Card, device: &Description, samples: &Samples) -> Result<()> {
     let seconds = |words: u64| Some(block(device, words).estimate(samples)?.value);
     let Some(word) = seconds(1) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Fits the numbers of Apex-Map's model to reads and requests that are independent of the power law.
+//! Fits the numbers of Apex-Map's model to measurements that are independent of the power law.
 
 use crate::model_fit;
 use apexmap_base::error::Result;
@@ -12,8 +12,7 @@ use apexmap_theory::models::{Model, Parameter, card_number, scan};
 /// Regions between these multiples of the last cache depend on its size more than on its costs.
 const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 
-/// Adds the fitted numbers to a card that has the cache sizes. Numbers that the measurements do not identify are not
-/// added; returns a sentence for each reason.
+/// Adds the numbers that the measurements identify to a card that has the cache sizes, and returns why others are absent.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
     let reach = card_number(card, catalogue::TLB_ENTRIES.name).zip(Some("tlb_reach_bytes--base in base pages"));
     let entries = host.tlb_entries_4k.map(f64::from).zip(Some("as the processor reports"));
@@ -47,14 +46,14 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
     Ok(unknown)
 }
 
-/// Adds a size with its origin, or the typical one if the machine does not show it.
+/// The typical size, if the machine does not show it.
 fn set_size(card: &mut Card, number: &str, measured: Option<(f64, &str)>) -> Result<()> {
     let typical = || scan::parameter(&Reads, number).map_or(f64::NAN, |parameter| parameter.first_guess);
     let (size, how) = measured.unwrap_or_else(|| (typical(), "typical: not reported by this machine"));
     card.set(number, Number::new(size, "", how))
 }
 
-/// Fits the numbers that the card does not have, and adds them.
+/// Fits the numbers that the card does not have.
 fn fit_model(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Option<String>> {
     let about = model.about();
     let unknown = |refusal: apexmap_base::error::Error| {
@@ -93,8 +92,7 @@ fn fit_model(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Op
     Ok(None)
 }
 
-/// Returns a substitute for a number that the fit does not identify, and its origin. The card's other numbers give it.
-/// For example, few points show a cache level if other users leave little of it.
+/// The value and origin of a number that the fit does not identify, as few points show a level that others fill.
 fn substitute(card: &Card, number: &str) -> Option<(f64, String)> {
     let lines = [
         (catalogue::L2_LINE_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),

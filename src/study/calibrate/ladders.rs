@@ -1,5 +1,4 @@
-//! The measurements that bounds are computed from: small operations over a range of sizes. The size is the qualifier of
-//! each number.
+//! The measurements that bounds are computed from: small operations over a range of sizes, which qualify the numbers.
 
 use super::Probe;
 use super::derived_numbers::{lines, page_reads};
@@ -18,8 +17,7 @@ fn sized_number(number: &'static Entry, bytes: u64, further: impl IntoIterator<I
     NumberName::new(number).with_qualifier([Word::Bytes(bytes)].into_iter().chain(further))
 }
 
-/// Returns the probes of a core's memory: random reads and streams in regions of `least` to `most` bytes, in powers of
-/// two.
+/// The probes of a core's memory: random reads and streams in regions of `least` to `most` bytes, in powers of two.
 pub fn memory(least: u64, most: u64) -> Vec<Probe> {
     let sizes = || std::iter::successors(Some(least), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most);
     let mut probes = Vec::new();
@@ -55,8 +53,7 @@ fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
     probe.set("order", order).set("reads", reads)
 }
 
-/// Returns the probes of a core's address translation: dependent reads of one line per page. Regions of base pages
-/// have up to `most_base` bytes, those of huge pages up to `most_huge`.
+/// The probes of a core's address translation: dependent reads of one line per page, in regions of up to these numbers of bytes.
 pub fn pages(granularity: &Granularity, most_base: u64, most_huge: u64) -> Vec<Probe> {
     let mut probes = Vec::new();
     let kinds =
@@ -75,16 +72,15 @@ fn page_read(bytes: u64, pages: &Word) -> Probe {
     probe.set("pages", pages).set("order", "dependent").set("spread", "pages").set("reads", 1u64 << 16)
 }
 
-/// Returns sizes around a step, from 1/3.7 to 3.7 times its size, a quarter of an octave apart. None is a power of two,
-/// unlike those of the first stage.
+/// From 1/3.7 to 3.7 times the size of a step, a quarter of an octave apart. Sizes of the first stage are powers of two, these not.
 fn sizes_near(place: f64, unit: f64, most: u64) -> impl Iterator<Item = u64> {
     let sizes = (-8..8).map(move |k| place * 2f64.powf((f64::from(k) + 0.5) / 4.0));
     let whole = sizes.map(move |size| ((size / unit).round() * unit) as u64);
     whole.filter(move |&bytes| bytes >= unit as u64 && bytes <= most && !bytes.is_power_of_two())
 }
 
-/// Returns the second stage of a latency staircase. It has regions around each step that the first stage has put on a
-/// card. Around each step of address translation it has pages, and the same number of adjacent lines.
+/// The second stage of a latency staircase: regions around each step that the first stage has put on a card, and for each step of
+/// address translation, pages and the same number of adjacent lines.
 pub fn refine(card: &Card, most: u64) -> Vec<Probe> {
     let mut probes = Vec::new();
     for place in places(&lines(card)) {
@@ -113,8 +109,7 @@ pub fn refine(card: &Card, most: u64) -> Vec<Probe> {
     probes
 }
 
-/// Returns the probes of a node's loaded latency: the latency of one core while the others read for a share of the
-/// time.
+/// The latency of one core while the others read for a share of the time.
 pub fn loaded_latency(bytes: u64, cores: usize) -> Vec<Probe> {
     let pair = |share: u64| {
         let probe = |number: &'static Entry| {
@@ -127,7 +122,7 @@ pub fn loaded_latency(bytes: u64, cores: usize) -> Vec<Probe> {
     [0, 25, 50, 75, 100].into_iter().flat_map(pair).flatten().collect()
 }
 
-/// Returns the probes of a rank's messages, for every method of sending that kernels use.
+/// The probes of a rank's messages, for every method of sending that kernels use.
 pub fn messages() -> Vec<Probe> {
     let mut probes = Vec::new();
     let probe = |number: NumberName, kernel, bytes: u64, count: u64| {
@@ -186,7 +181,7 @@ pub fn messages() -> Vec<Probe> {
     probes
 }
 
-/// Takes the number from the operations per second of all ranks.
+/// The number follows from the operations per second of all ranks.
 fn per_rank(probe: Probe, times: f64) -> Probe {
     Probe { factor: times, ..probe.read_inverse("operations_per_second") }
 }

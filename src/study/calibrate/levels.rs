@@ -9,8 +9,7 @@ use apexmap_theory::machine::catalogue;
 /// Bytes of the first, second and third level; `None` for an unknown one.
 pub type Sizes = [Option<f64>; 3];
 
-/// Size of the region for memory's latency, as a multiple of the largest cache. A cache serves its share of any region
-/// that is read repeatedly, so the region is large.
+/// Ratio of the region for memory's latency to the largest cache, which serves its share of a region that is read repeatedly.
 const MEMORY_FACTOR: u64 = 16;
 
 pub fn reported_sizes(host: &Host) -> Sizes {
@@ -42,8 +41,7 @@ fn memory_region(host: &Host) -> u64 {
     previous_power_of_two(wanted.min(memory_bytes(host) / 8).max(1 << 20))
 }
 
-/// Returns the region for a level, a power of two. For the first level it is half of the level. For others it is the
-/// geometric mean of the level and the nearer one, at least twice the nearer one and at most half of the level.
+/// Half of the first level; for others, the geometric mean with the nearer level, at least twice the nearer one and at most half.
 fn plateau(nearer: Option<f64>, size: f64) -> u64 {
     let half = previous_power_of_two(size as u64 / 2);
     let Some(nearer) = nearer else { return half };
@@ -57,7 +55,7 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     let (inside, memory) =
         ([region(None, first), region(first, second), region(second.or(first), third)], memory_region(host));
     let mut probes = Vec::new();
-    for ((chased, streamed), [latency, access, bandwidth]) in [
+    let levels = [
         (
             inside[0].zip(inside[0]),
             [catalogue::L1_LATENCY_SECONDS, catalogue::L1_ACCESS_SECONDS, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND],
@@ -78,10 +76,9 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
                 catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND,
             ],
         ),
-    ]
-    .into_iter()
-    .filter_map(|(regions, names)| regions.map(|regions| (regions, names)))
-    {
+    ];
+    for (regions, [latency, access, bandwidth]) in levels {
+        let Some((chased, streamed)) = regions else { continue };
         let chase = |number| Probe::new(number, &chase::KERNEL, 1).set("bytes", chased).set("steps", 1u64 << 18);
         // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
         let passes = ((1u64 << 26) / streamed).max(1);

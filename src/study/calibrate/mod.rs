@@ -9,11 +9,9 @@ mod fitted;
 pub mod ladders;
 pub(crate) mod levels;
 mod node;
-mod order;
 mod probe;
 pub mod residence;
 mod shapes;
-mod stages;
 pub mod staircase;
 
 use apexmap_base::disturbance::Fact;
@@ -35,14 +33,14 @@ use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
 use apexmap_theory::machine::{Card, DISTURBED, Domain, Number, NumberName, UNKNOWN, Word};
 use apexmap_theory::statistics::Summary;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 pub use card_text::{card_csv, card_numbers, card_text};
+pub use derived_numbers::contradictions;
 pub use node::node_probes;
-pub use order::contradictions;
 pub use probe::Probe;
 pub use shapes::shapes;
-pub use stages::{first_stage_samples, merge_stages, second_stage};
 
 /// Concurrent chases: enough to use all of a core's parallel misses.
 const CHASES: u64 = 32;
@@ -54,7 +52,7 @@ fn previous_power_of_two(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
 
-/// Returns the probes of a machine with these caches: each level well within its size, and memory beyond all of them.
+/// Each level of a machine with these caches well within its size, and memory beyond all of them.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let (reported, memory) = (levels::reported_sizes(host), levels::beyond_caches(host));
     let mut probes = levels::probes(host, reported);
@@ -90,8 +88,7 @@ fn set_numbers<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>,
     Ok(())
 }
 
-/// Bounds use the best rate of reading a region. Some machines read it faster in blocks than from end to end, and more runs find a
-/// faster one; so the best of both loops counts.
+/// Bounds use the best rate of reading a region. Some machines read it faster in blocks than from end to end.
 fn set_best_reads(card: &mut Card, samples: &Samples) -> Result<()> {
     let blocks = samples.with_word("kernel", &[blocks::KERNEL.id]).good();
     for name in card.variants(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND.name) {
@@ -166,8 +163,8 @@ fn network() -> Vec<Probe> {
     ]
 }
 
-/// Returns the text of the sweep that measures these probes. `launch` is the content of its `launch` table without the
-/// number of launches per rank count. Each launch takes at most two minutes.
+/// The text of the sweep that measures these probes. `launch` is its `launch` table without the number of launches. Each launch takes
+/// at most two minutes.
 pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     let mut text = format!(
         "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
@@ -195,7 +192,7 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     text
 }
 
-/// Rejects samples of a disturbed machine, because a card's numbers must not include other work.
+/// A card's numbers must not include other work.
 pub fn require_quiet(samples: &Samples) -> Result<()> {
     let health = Health::from_samples(samples);
     if health.verdict() != Quietness::Disturbed {
@@ -208,7 +205,7 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
     ))
 }
 
-/// Rejects samples on unlike nodes, because a card's numbers belong to one type.
+/// A card's numbers belong to one type of nodes.
 pub fn require_one_node_type(samples: &Samples) -> Result<()> {
     match samples.describe_node_types() {
         None => Ok(()),
@@ -219,7 +216,7 @@ pub fn require_one_node_type(samples: &Samples) -> Result<()> {
     }
 }
 
-/// Returns the ranges of the variables that the samples cover; `None` without samples.
+/// The ranges of the variables that the samples cover.
 fn domain(samples: &Samples) -> Option<Domain> {
     let mut domain = Domain::default();
     for variable in ["P", "L", "message_bytes", "region_bytes"] {
@@ -228,7 +225,7 @@ fn domain(samples: &Samples) -> Option<Domain> {
     (!domain.is_empty()).then_some(domain)
 }
 
-/// Makes a card from the samples. Numbers that were not measured are absent.
+/// Numbers that were not measured are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
         .into_iter()
@@ -297,4 +294,41 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.provenance.insert(UNKNOWN.into(), unknown.join("; ").into());
     }
     Ok(card)
+}
+
+/// The second stage: points around the steps of the latency staircase that the first stage shows, and the levels whose regions move
+/// because of these steps. Equal samples give an equal second stage.
+pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
+    let mut card = Card::default();
+    let of_staircase = |probe: &&Probe| {
+        [catalogue::READ_SECONDS.name, catalogue::PAGE_READ_SECONDS.name].contains(&probe.number.entry.name)
+    };
+    set_numbers(&mut card, probes.iter().filter(of_staircase), samples)?;
+    let mut further = ladders::refine(&card, previous_power_of_two(levels::memory_bytes(host) / 8));
+    let levels = levels::probes(host, derived_numbers::sizes(&card, levels::reported_sizes(host)));
+    further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
+    Ok(further)
+}
+
+/// A number that the second stage measures again replaces that of the first.
+pub fn merge_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
+    let is_remeasured = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
+    let mut probes: Vec<Probe> = first.into_iter().filter(|probe| !is_remeasured(probe)).collect();
+    probes.extend(second);
+    probes
+}
+
+/// The samples of the first stage that were measured before the second one began, which may add samples to points of the first. A
+/// resumed run must choose the same second stage. Expects all samples of the result while its plan is that of the first stage.
+pub fn first_stage_samples(samples: &Samples) -> Samples {
+    let (table, current) = (samples.table(), samples.current());
+    let (is_current, build): (HashSet<usize>, &str) =
+        (current.rows().iter().copied().collect(), current.first_word("build"));
+    let is_later_stage = |row: &&usize| !is_current.contains(*row) && table.word("build", **row) == build;
+    let ends = samples.rows().iter().filter(is_later_stage).map(|&row| table.number("unix_seconds", row));
+    let begun = ends.fold(f64::INFINITY, f64::min);
+    let before = current.filter_rows(|row| table.number("unix_seconds", row) < begun);
+    // An earlier calibration with other points of the first stage may be in the same result.
+    let points = |samples: &Samples| samples.words("key").len();
+    if points(&before) == points(&current) { before } else { current }
 }

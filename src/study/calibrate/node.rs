@@ -22,7 +22,7 @@ pub fn last_caches(host: &Host) -> Option<u64> {
     Some(last.bytes * u64::from(threads / last.shared_by.max(1)).max(1))
 }
 
-/// Returns the bytes of each rank's three arrays together, a power of two.
+/// The bytes of each rank's three arrays together, a power of two.
 fn arrays(host: &Host, cores: usize) -> u64 {
     let most = (MAX_BYTES_PER_CORE * cores as u64).min(levels::memory_bytes(host) / 4);
     let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(most);

@@ -10,7 +10,6 @@ use apexmap_theory::statistics::Summary;
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// Name on the card.
     pub number: NumberName,
     pub kernel: &'static Kernel,
     pub ranks: usize,
@@ -23,7 +22,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a probe for a number without a qualifier.
+    /// For a number without a qualifier.
     pub(super) fn new(number: &'static Entry, kernel: &'static Kernel, ranks: usize) -> Self {
         Self::from_number(NumberName::new(number), kernel, ranks)
     }
@@ -38,7 +37,7 @@ impl Probe {
         self
     }
 
-    /// The number is the inverse of the median of a rate.
+    /// The inverse of the median of a rate.
     pub(super) fn read_inverse(self, column: &'static str) -> Self {
         Self { inverse: true, column, ..self }
     }
@@ -122,10 +121,10 @@ impl Probe {
     }
 }
 
-/// Fewer launches than this, or fewer samples of a single launch, are shown with their range.
+/// Fewer launches, or fewer samples of a single launch, are shown with their range.
 const FEW_LAUNCHES: usize = 6;
 
-/// Returns the least and the greatest of few launches' medians, or of few samples of a single launch.
+/// The least and the greatest of few launches' medians, or of few samples of a single launch.
 fn range_of_few(samples: &Samples, column: &str, summary: &Summary) -> Option<(f64, f64)> {
     let medians = estimate::medians(&samples.launch_values(column));
     match medians.len() {

@@ -19,9 +19,9 @@ struct Wait {
     unused: f64,
 }
 
-/// Adds the displacement rate to a card that has the latency of memory. The rate is the share of the cache that others
-/// fill, divided by the time after which half of the region's lines remain. Adds nothing if the lines stay. The
-/// interval spans the waits before and after that time. Returns a sentence if the rate cannot be determined.
+/// Adds how often others displace lines in the last cache, from the latency of a region after a time without reads: the share of the
+/// cache that others fill, over the time after which half of the region remains. The interval spans the waits next to it. Adds
+/// nothing if the lines stay. Returns why the rate cannot be determined.
 pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let samples = samples.with_word("kernel", &[KERNEL]).good();
     let Some(memory) = card.get(catalogue::MEMORY_LATENCY_SECONDS.name) else { return Ok(None) };
@@ -45,7 +45,7 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Returns the share of the last cache that the region leaves to others.
+/// Of the last cache, which the region leaves to others.
 fn free_share(card: &Card, samples: &Samples) -> f64 {
     let cache = card_number(card, catalogue::L3_BYTES.name).unwrap_or(f64::INFINITY);
     let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));

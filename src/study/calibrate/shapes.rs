@@ -1,5 +1,4 @@
-//! The measurements that Apex-Map's model is fitted to: uniformly drawn reads, and accesses with a given remote share.
-//! They are independent of the power law.
+//! What Apex-Map's model is fitted to: reads and accesses with a given remote share, independent of the power law.
 
 use super::{Probe, levels};
 use apexmap_base::provenance::Host;
@@ -10,11 +9,8 @@ use apexmap_theory::machine::{Entry, Word, catalogue};
 
 /// Fractions of reads that miss. Another probe covers reads that all miss.
 const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
-/// Words of a block.
 const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
-/// Words of a block between ranks.
 const REMOTE_BLOCKS: [u64; 6] = [1, 16, 64, 256, 1024, 4096];
-/// Fractions of accesses that are remote.
 const REMOTE_SHARES: [f64; 5] = [1.0 / 1024.0, 1.0 / 64.0, 1.0 / 8.0, 0.5, 1.0];
 
 /// Seconds without reads of a region in L3.
@@ -23,8 +19,7 @@ const WAITS: [f64; 6] = [1e-6, 1e-3, 3e-3, 1e-2, 3e-2, 0.1];
 /// Largest region in bytes, if the memory allows: far beyond the caches, like the memory of a sweep.
 const MAX_REGION: u64 = 512 << 20;
 
-/// Returns the points in addition to those of the card's own numbers. Each is listed under the number that it
-/// determines best.
+/// The points in addition to those of the card's own numbers, each under the number that it determines best.
 pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     let level = |level: u32| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
     let part = |bytes: u64, divisor: u64| (bytes / divisor).next_power_of_two();

@@ -1,5 +1,4 @@
-//! Finds steps in the latency of random reads over the size of their region. A step marks the size of a cache or the
-//! reach of address translation.
+//! Finds steps in the latency of random reads over the size of their region: the size of a cache, or the reach of translation.
 //!
 //! A level of C bytes serves C of R bytes that are read uniformly, at `inner` seconds; the rest takes `outer`. Time
 //! times size, t R, therefore grows by `inner` up to C and by `outer` beyond it: a straight line with a bend at C,
@@ -10,19 +9,17 @@ use apexmap_theory::machine::{Card, NumberName, Word};
 use apexmap_theory::statistics::distributions::f_quantile_beyond;
 use nalgebra::{DMatrix, DVector};
 
-/// The mean time of random reads in a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rung {
     pub size: f64,
     pub seconds: f64,
-    /// 95 % interval.
     pub low: f64,
     pub high: f64,
     /// Time that is searched for steps: all of it, or the part of address translation.
     pub part: f64,
 }
 
-/// The size at which a level ends, with a 95 % range.
+/// Where a level ends, with a 95 % range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub size: f64,
@@ -48,7 +45,7 @@ const PARAMETERS: usize = 4;
 /// Maximum ratio of the ends of a range; a wider range does not determine a size.
 const MAX_RANGE: f64 = 2.0;
 
-/// Returns the numbers `NAME--SIZE` of a card that have these further words, by size.
+/// The numbers `NAME--SIZE` of a card that have these further words, by size.
 pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
     let rung = |name: NumberName| match name.qualifier.as_slice() {
         [Word::Bytes(bytes), rest @ ..] if rest == further => {
@@ -76,9 +73,9 @@ pub fn places(rungs: &[Rung]) -> Vec<f64> {
     bends(rungs, MIN_SLOPE_RATIO).into_iter().map(|bend| bend.size).collect()
 }
 
-/// Returns the bends of the first stage, the rungs whose sizes are powers of two. Between two rungs t R grows
-/// with some slope. Where slopes rise from rung to rung, the bend is the intersection of two straight lines, with the
-/// slopes before and after, that have the same total growth. `min_ratio` is the smallest ratio of successive slopes of a rise.
+/// The bends of the first stage, whose sizes are powers of two. Between two rungs t R grows with some slope. Where slopes rise from
+/// rung to rung by `min_ratio` or more, the bend is where two straight lines with the slopes before and after meet, which have the
+/// same total growth.
 pub fn bends(rungs: &[Rung], min_ratio: f64) -> Vec<Bend> {
     let coarse: Vec<Rung> = rungs.iter().copied().filter(is_coarse).collect();
     let total = |rung: &Rung| rung.part * rung.size;
@@ -106,17 +103,15 @@ pub fn bends(rungs: &[Rung], min_ratio: f64) -> Vec<Bend> {
     bends
 }
 
-/// Returns the step near a place, from the rungs of the second stage around it, halfway to the neighbouring places.
-/// Rungs of the first stage are excluded: they were measured in another launch, with other physical pages.
+/// The step near a place, from the rungs of the second stage around it, halfway to the neighbouring places. Those of the first stage
+/// were measured in another launch, with other physical pages.
 ///
-/// For each possible bend, times are fitted by least squares of their relative errors. The 95 % range holds every bend
-/// whose sum of squares is within F of the least (profile likelihood, F with 1 and n - 4 degrees of freedom). It is as
-/// wide as the scatter around the bent line requires. SOURCE: Seber and Wild, Nonlinear Regression, 1989, Section 9.3.
-/// The range from regions up to 4 times away is joined with the ranges from those up to 2.8 and 2 times away, if these
-/// show a step.
+/// For each possible bend, times are fitted by least squares of their relative errors. The 95 % range holds every bend whose sum of
+/// squares is within F of the least (profile likelihood, F with 1 and n - 4 degrees of freedom). SOURCE: Seber and Wild, Nonlinear
+/// Regression, 1989, Section 9.3. The range from regions up to 4 times away is joined with those up to 2.8 and 2 times away.
 ///
-/// Returns `None` if no bend is visible. This is the case if a straight line fits as well, except by chance (0.1 %), if
-/// the step is low, or if its range reaches the ends or exceeds a factor of two.
+/// `None` if a straight line fits as well, except by chance (0.1 %), if the step is low, or if its range reaches the ends or exceeds
+/// a factor of two.
 pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     let half_way = |other: f64| (other * near).sqrt();
     let nearer = places.iter().copied().filter(|&place| place < near).fold(0.0, f64::max);
@@ -159,7 +154,7 @@ fn is_coarse(rung: &Rung) -> bool {
     rung.size.log2().fract() == 0.0
 }
 
-/// Returns the sum of squares of the relative errors, and the rise of the slope; `None` if the slope does not rise.
+/// The sum of squares of the relative errors, and the rise of the slope, if it rises.
 fn fit_bend(rungs: &[Rung], bend: Option<f64>) -> Option<(f64, f64)> {
     let columns = if bend.is_some() { 3 } else { 2 };
     let scale = rungs[0].size;

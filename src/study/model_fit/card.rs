@@ -1,5 +1,4 @@
-//! Predicts a measurement from a machine card alone, without a fit. The card's numbers were measured individually, or
-//! published.
+//! Predicts a measurement from a machine card alone, whose numbers were measured individually or published.
 
 pub use super::sentence::NEAR;
 use super::sentence::{bias, failure};
@@ -14,7 +13,6 @@ use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::scan::{Numbers, scan_point};
 
-/// The predictions of a card for a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardPrediction {
     pub numbers: Numbers,
@@ -24,15 +22,13 @@ pub struct CardPrediction {
     pub near: f64,
     /// Median of measured over predicted rates.
     pub bias: f64,
-    /// Words for the rates.
     pub words: RateWords,
-    /// Number of points in which the model extrapolates.
     pub extrapolated: usize,
     /// What limits the predictions, each with the number of points.
     pub reservations: Vec<(String, usize)>,
 }
 
-/// Predicts these samples from a card. The bands follow from the intervals of the card's numbers.
+/// The bands of the predictions follow from the intervals of the card's numbers.
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
@@ -77,7 +73,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     Ok((data, predicted))
 }
 
-/// Returns one sentence about how well a card predicts a measurement, and where it does not.
+/// How well a card predicts a measurement, and where it does not, in one sentence.
 pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
     let source = predicted.words.source;
     let direction = if predicted.bias >= 1.0 { "faster" } else { "slower" };

@@ -14,7 +14,7 @@ use ndarray::Array2;
 /// Maximum number of curves in one figure, and of planes shown.
 const MAX_CURVES: usize = 3;
 
-/// A figure with a name that becomes part of its file name.
+/// The name becomes part of the name of its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFigure {
     pub name: String,
@@ -25,8 +25,8 @@ pub struct ModelFigure {
 /// The index of a variable that varies, and its values, ascending.
 type VariedVariable = (usize, Vec<f64>);
 
-/// Returns curves over the variable with the most values. If at least half of the combinations of the two variables
-/// with the most values were measured, returns surfaces, ratios and bottlenecks over these too. `basis` says what the bands cover.
+/// Curves over the variable with the most values; also surfaces, ratios and bottlenecks over the two with the most values if at least
+/// half of their combinations were measured. `basis` says what the bands cover.
 pub fn model_figures(
     model: &dyn Model,
     points: &[Point],
@@ -79,7 +79,6 @@ pub(super) fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Returns the distinct combinations of some variables.
 fn slices(points: &[Point], variables: &[usize]) -> Vec<Vec<f64>> {
     let mut slices: Vec<Vec<f64>> =
         points.iter().map(|point| variables.iter().map(|&index| point.x[index]).collect()).collect();
@@ -94,7 +93,7 @@ fn is_in_slice(point: &Point, variables: &[usize], slice: &[f64]) -> bool {
     variables.iter().zip(slice).all(|(&index, value)| point.x[index] == *value)
 }
 
-/// Returns the first, the middle and the last item.
+/// The first, the middle and the last item.
 fn spread<T: Clone>(items: &[T]) -> Vec<T> {
     match items.len() {
         0..=MAX_CURVES => items.to_vec(),
@@ -102,7 +101,7 @@ fn spread<T: Clone>(items: &[T]) -> Vec<T> {
     }
 }
 
-/// Returns `alpha = 0.1, L = 64`.
+/// `alpha = 0.1, L = 64`.
 pub(super) fn slice_label(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
     let label = |(&index, value): (&usize, &f64)| {
         let (name, text) = (model.about().variables[index].name, super::value_text(model, index, *value));
@@ -130,7 +129,7 @@ pub(super) fn rate_quantity(model: &dyn Model, rates: &[f64]) -> Quantity {
     quantity(described.label, described.unit, rates)
 }
 
-/// Returns measured or simulated rates, the median of the launches at each x, and the prediction with its band.
+/// Measured or simulated rates, the median of the launches at each x, and the prediction with its band.
 fn curves(
     model: &dyn Model,
     points: &[Point],
@@ -180,7 +179,7 @@ struct Plane<'a> {
     subtitle: String,
     x: &'a VariedVariable,
     y: &'a VariedVariable,
-    /// The points at each [y, x].
+    /// At each [y, x].
     cell_points: Array2<Vec<&'a Point>>,
 }
 
@@ -204,12 +203,12 @@ impl<'a> Plane<'a> {
         2 * filled >= self.x.1.len() * self.y.1.len()
     }
 
-    /// Returns a value at each [y, x], computed from the points there; NaN without points.
+    /// A value at each [y, x], computed from the points there; NaN without points.
     fn cells(&self, value: impl Fn(&[&Point]) -> f64) -> Array2<f64> {
         self.cell_points.map(|cell_points| if cell_points.is_empty() { f64::NAN } else { value(cell_points) })
     }
 
-    /// Returns all figures of the first plane, and ratio and bottleneck of the others.
+    /// All figures of the first plane, and ratio and bottleneck of the others.
     fn figures(&self, number: usize) -> Vec<ModelFigure> {
         let measured = self.cells(|cell_points| median_of(cell_points, |point| point.measured));
         let predicted = self.cells(|cell_points| cell_points[0].predicted);
@@ -272,7 +271,7 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// Returns the bottleneck at each point; `None` if it is the same everywhere.
+    /// `None` if the bottleneck is the same everywhere.
     fn bottlenecks(&self) -> Option<Categories> {
         let mut names: Vec<&'static str> = self.points.iter().map(|point| point.bottleneck).collect();
         names.sort_unstable();

@@ -9,7 +9,7 @@ use apexmap_theory::models::{Model, scan};
 
 use super::Data;
 
-/// Returns what a formula may name for these samples, with these parameters.
+/// What a formula may name for these samples, with these parameters.
 pub fn names(samples: &Samples, parameters: Vec<String>) -> Names {
     let samples = samples.good();
     let is_number = |name: &&str| samples.has(name) && samples.column(name).is_some_and(|column| !column.is_words());
@@ -34,14 +34,14 @@ pub fn names(samples: &Samples, parameters: Vec<String>) -> Names {
     names
 }
 
-/// Returns the parameters of a model that the file of its formula holds at a value.
+/// The parameters of a model that the file of its formula holds at a value.
 pub fn held(model: &dyn Model) -> Vec<(&'static str, f64)> {
     let held = model.formula().and_then(FormulaModel::file).map(Saved::held).unwrap_or_default();
     let own_name = |(name, value): (&str, f64)| Some((scan::parameter(model, name)?.number, value));
     held.into_iter().filter_map(own_name).collect()
 }
 
-/// Sets the first guesses of a formula from its data.
+/// The first guesses of a formula follow from its data.
 pub fn start(model: FormulaModel, data: &Data, roles: &[FitRole]) -> Result<FormulaModel> {
     let guess = first_guess::search(&model, &data.observations, roles)?;
     Ok(model.start_from(&guess.values, guess.linear, guess.is_linear_itself))

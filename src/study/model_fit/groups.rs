@@ -1,5 +1,4 @@
-//! Splits a result into groups that a model can be fitted to: one kernel each, with equal values of all columns that
-//! the model ignores. Refusals say what disturbed the samples, and the next step.
+//! Splits a result into groups that a model can be fitted to: one kernel each, with equal values of all columns that it ignores.
 
 use super::{Data, by_point, parts, select_kernels, spans_kernels, values_at};
 use apexmap_base::error::{Error, ErrorKind, Result};
@@ -10,7 +9,6 @@ use apexmap_results::table::columns::{self, label};
 use apexmap_theory::models::{Model, Variable};
 use std::collections::HashSet;
 
-/// Samples that one fit may use.
 #[derive(Clone, Debug)]
 pub struct FitGroup {
     /// The kernel, then the values that distinguish this group: `apex_map.sequential, pages = huge`.
@@ -20,9 +18,7 @@ pub struct FitGroup {
     pub points: usize,
 }
 
-/// Returns the groups of the good samples that a model explains, those with the most points first.
-///
-/// Points outside the model's domain are left out: [`left_out`] returns their number and the reason.
+/// The groups of the good samples within a model's domain, those with the most points first. [`left_out`] is about the others.
 pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     let (mut groups, mut refusal) = (Vec::new(), None);
     let explains = model.about().explains;
@@ -56,8 +52,7 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     Ok(groups)
 }
 
-/// Returns the number of points outside the model's domain although it explains their kernel, and the first reason.
-/// Returns `None` if every point is inside.
+/// The number of points outside the model's domain although it explains their kernel, and the first reason.
 pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> {
     let refusal = |part: Samples| values_at(&part, model, &[]).err();
     let mut refusals = parts(&select_kernels(samples, model.about().explains), model).into_iter().filter_map(refusal);
@@ -65,11 +60,9 @@ pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> 
     Some((1 + refusals.count(), first))
 }
 
-/// Values of some columns, and the samples that have them.
 type Part = (Vec<Option<Value>>, Samples);
 
-/// Splits the samples by the values of the columns. Samples of a kernel without a column join every value of that
-/// column.
+/// Samples of a kernel without a column join every value of that column.
 fn split(samples: &Samples, splits: &[&str]) -> Vec<Part> {
     let key = |part: &Samples| splits.iter().map(|name| part.first_value(name)).collect();
     let parts: Vec<Part> = samples.group_by(splits).into_iter().map(|part| (key(&part), part)).collect();
@@ -88,7 +81,7 @@ fn split(samples: &Samples, splits: &[&str]) -> Vec<Part> {
     whole.into_iter().map(join).collect()
 }
 
-/// Returns the columns that differ among the samples of a point of the model, or that identify a machine.
+/// The columns that differ among the samples of a point of the model, or that identify a machine.
 fn splits<'a>(samples: &'a Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Vec<&'a str> {
     let names = columns::point_columns(samples.table()).into_iter().filter(|name| !["seed", "kernel"].contains(name));
     let differs = |name: &&str| {
@@ -98,7 +91,7 @@ fn splits<'a>(samples: &'a Samples, model: &dyn Model, points: &[(Vec<f64>, Samp
     names.filter(differs).collect()
 }
 
-/// Adds to a refusal of points that scatter how many samples are disturbed, and whether launches were oversubscribed.
+/// A refusal of points that scatter also says how many samples are disturbed, and whether launches were oversubscribed.
 pub fn add_noise(refusal: Error, data: &Data) -> Error {
     if refusal.kind != ErrorKind::Measurement {
         return refusal;
@@ -112,7 +105,7 @@ pub fn add_noise(refusal: Error, data: &Data) -> Error {
     if reasons.is_empty() { refusal } else { Error { message: format!("{} ({reasons})", refusal.message), ..refusal } }
 }
 
-/// Completes a refusal of some samples of a result. If the model covers no point of the whole result, no condition selects one.
+/// If the model covers no point of the whole result, no condition selects one.
 pub fn complete_refusal(refusal: Error, model: &dyn Model, whole: &Samples) -> Error {
     let about = model.about();
     // The user can give a variable that the result does not have.
@@ -123,12 +116,11 @@ pub fn complete_refusal(refusal: Error, model: &dyn Model, whole: &Samples) -> E
     if is_about_points && covers_none { without_points(model, refusal) } else { refusal }
 }
 
-/// Replaces the help of a refusal of all points of a result.
 fn without_points(model: &dyn Model, refusal: Error) -> Error {
     Error { help: format!("this result has no such point: measure {}", model.about().design), ..refusal }
 }
 
-/// Creates the error about a result without a sample of a kernel of the model.
+/// The error about a result without a sample of a kernel of the model.
 pub fn no_sample_error(model: &dyn Model) -> Error {
     let about = model.about();
     let next = match about.explains {

@@ -16,9 +16,8 @@ use apexmap_base::name_lookup::suggest;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::random_access::roles::LOADS;
-use apexmap_results::samples::Mixture;
-use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
+use apexmap_results::samples::{Mixture, Samples};
 use apexmap_results::table::columns::{self, ColumnDescription, NODE_TYPE, USED_NODES};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Point, Role};
 use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
@@ -31,7 +30,7 @@ use std::collections::HashMap;
 pub struct Data {
     /// The median of each launch at each point.
     pub observations: Vec<Observation>,
-    /// Id of the kernel that was measured; several are joined by "with".
+    /// The kernel that was measured; several are joined by "with".
     pub kernel: String,
     /// Number of samples in the medians, and of disturbed ones among them.
     pub samples: usize,
@@ -54,11 +53,10 @@ impl Data {
     }
 }
 
-/// Returns the observations of a model among these samples. `given` are variables that results do not contain.
+/// The observations of a model among these samples. `given` are variables that results do not contain.
 ///
 /// # Errors
-/// If no sample has a kernel that the model explains, or if a point would mix samples that differ in a column the model
-/// ignores.
+/// If no sample has a kernel that the model explains, or if a point would mix samples that differ in a column the model ignores.
 pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
     let samples = select_kernels(samples, about.explains);
@@ -87,8 +85,8 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     })
 }
 
-/// Returns the kernels, the options and the ranges of the model's variables. A model of this program knows which other numbers make no
-/// difference; a formula does not, so that its domain has the ranges of all parameters.
+/// A model of this program knows which numbers besides its variables make no difference; a formula does not, so that its domain has
+/// the ranges of all parameters.
 fn domain(samples: &Samples, model: &dyn Model, observations: &[Observation]) -> Domain {
     let mut domain = Domain::default();
     for (index, variable) in
@@ -113,7 +111,7 @@ fn select_kernels(samples: &Samples, kernels: &[&str]) -> Samples {
     samples.good().with_word("kernel", kernels)
 }
 
-/// Splits the samples into parts. Each part is one point of the sweep, with one value of each of the model's variables.
+/// Each part is one point of the sweep, with one value of each of the model's variables.
 fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
     let variables = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
     let names = columns::point_columns(samples.table()).into_iter().chain(variables).chain([USED_NODES]);
@@ -121,7 +119,7 @@ fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
     samples.group_by(&varied)
 }
 
-/// Returns the model's points, each with its samples.
+/// The model's points, each with its samples.
 fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<(Vec<f64>, Samples)>> {
     let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
     let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
@@ -137,7 +135,7 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
     Ok(points.into_iter().map(|(x, rows)| (x, samples.with_rows(rows))).collect())
 }
 
-/// Returns the model's variables at the first of these samples. `given` values take precedence.
+/// The model's variables at the first of these samples. `given` values take precedence.
 pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
     let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64());
     let value = |name: &str| {
@@ -177,8 +175,7 @@ const SEED: &str = "seed";
 /// Columns that identify the machine of a sample and its transport.
 const OF_MACHINES: [&str; 3] = ["host", NODE_TYPE, "transport"];
 
-/// Requires one kernel, and one point of the sweep at each point of the model. Columns that change together with the
-/// model's variables are allowed, and so are seeds.
+/// Columns that change together with the model's variables are allowed, and so are seeds.
 fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
     // The model knows the size of the granted pages; then the requested kind makes no difference.
     let knows_pages = model.about().variables.iter().any(|variable| variable.name == "page_bytes");
@@ -202,7 +199,7 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
     Ok(())
 }
 
-/// Returns terms as fractions of their sum, the largest first, without those below 1 %: "memory 61 %, TLB 30 %".
+/// Terms as fractions of their sum, the largest first, without those below 1 %: "memory 61 %, TLB 30 %".
 pub fn budget(terms: &[(&str, f64)]) -> String {
     let total: f64 = terms.iter().map(|term| term.1).sum();
     let mut parts: Vec<(f64, &str)> = terms.iter().map(|(name, seconds)| (100.0 * seconds / total, *name)).collect();
@@ -211,7 +208,7 @@ pub fn budget(terms: &[(&str, f64)]) -> String {
     parts.iter().map(|(share, name)| format!("{name} {share:.0} %")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a number that the operating system or the processor reported: sizes of caches and of the TLB.
+/// Sizes of caches and of the TLB, which the operating system or the processor reports.
 fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     if number == catalogue::TLB_ENTRIES.name {
         return host.tlb_entries_4k.map(f64::from);
@@ -226,8 +223,7 @@ fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
-/// Returns a number that samples hold in addition to their rate: the load of a core with a role. It is the load of one
-/// dimension only if three cores route.
+/// The load of a core with a role, which samples hold besides their rate: that of one dimension only if three cores route.
 fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let roles = [catalogue::ROLE_0_SECONDS, catalogue::ROLE_1_SECONDS, catalogue::ROLE_2_SECONDS];
     let core = roles.iter().position(|entry| entry.name == number)?;
@@ -235,10 +231,10 @@ fn loads(samples: &Samples, number: &str) -> Option<f64> {
     three.median(LOADS[core].column)
 }
 
-/// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones
-/// even if they are usually given), then the card, then what the samples' `host` reports (none for simulated ranks), or the
-/// samples themselves. A fitted parameter takes the card's value if the points do not identify it, or the model's typical
-/// value if it has one, unless it is `free`. A given parameter without any source takes the typical value.
+/// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones even if they are
+/// usually given), then the card, then what the samples' `host` reports (none for simulated ranks), or the samples themselves. A
+/// fitted parameter that the points do not identify takes the card's value, or the typical one, unless it is `free`. A given
+/// parameter without any source takes the typical value.
 pub fn roles(
     model: &dyn Model,
     (samples, host): (&Samples, Option<&Host>),
@@ -277,8 +273,7 @@ pub fn roles(
     model.about().parameters.iter().map(role).collect()
 }
 
-/// Returns the point with the largest error: "worst at P = 8: the measurement is 0.70 times the prediction". `source` is the
-/// measurement, or a simulation.
+/// The point with the largest error: "worst at P = 8: the measurement is 0.70 times the prediction", or the `source`.
 pub fn farthest(model: &dyn Model, points: &[Point], source: &str) -> Option<String> {
     let worst = points
         .iter()
@@ -289,14 +284,14 @@ pub fn farthest(model: &dyn Model, points: &[Point], source: &str) -> Option<Str
     Some(format!("worst{place}: the {source} is {ratio:.2} times the prediction"))
 }
 
-/// Returns `P = 8, Q = 1024`.
+/// `P = 8, Q = 1024`.
 pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
     let assignment =
         |&index: &usize| format!("{} = {}", model.about().variables[index].name, value_text(model, index, x[index]));
     variables.iter().map(assignment).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the value of a variable for people: a word if its values are words, `512 MiB` for a large number of words.
+/// The value of a variable for people: a word if its values are words, `512 MiB` for a large number of words.
 pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     const MWORDS: f64 = 1048576.0;
     let variable = &model.about().variables[variable];
@@ -309,13 +304,13 @@ pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     }
 }
 
-/// Describes the rate that a model predicts; updates of RandomAccess are in GUPS.
+/// Updates of RandomAccess are in GUPS.
 pub fn described_rate(model: &dyn Model) -> ColumnDescription {
     columns::describe_of(model.about().column, model.about().explains.iter().copied())
 }
 
-/// Returns the bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from
-/// 16384 on". Returns `None` if none or several vary, or if the model is a formula, which has no terms.
+/// The bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if none
+/// or several vary, and for a formula, which has no terms.
 pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
     let [index] = *varying_variables(points) else { return None };
     if model.formula().is_some() {
@@ -346,7 +341,7 @@ fn log_distance(ratio: f64) -> f64 {
     ratio.ln().abs()
 }
 
-/// Returns the indices of the variables that differ between points.
+/// The indices of the variables that differ between points.
 pub fn varying_variables(points: &[Point]) -> Vec<usize> {
     let Some(first) = points.first() else { return Vec::new() };
     (0..first.x.len()).filter(|&index| points.iter().any(|point| point.x[index] != first.x[index])).collect()

@@ -1,7 +1,5 @@
-//! The theoretical lines of Figures 11 to 13 of the NIC message-rate paper, from its equations and its simulated
-//! machine.
-//!
-//! The paper's measured points are bars and curves without printed numbers, so they cannot be drawn.
+//! The theoretical lines of Figures 11 to 13 of the NIC message-rate paper, from its equations and its simulated machine. The
+//! measured points are bars and curves without printed numbers, so they cannot be drawn.
 
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
@@ -10,9 +8,7 @@ use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::Model;
 use apexmap_theory::models::nic::{Nic, bounds, potential_io_bandwidth};
 
-/// A figure with its caption.
 pub struct NicFigure {
-    /// Name of its file, without extension.
     pub file: &'static str,
     pub title: String,
     pub caption: String,
@@ -22,7 +18,7 @@ pub struct NicFigure {
 /// Cycles to inject a message that the text discusses (Section 6).
 const CYCLES: [f64; 3] = [20.0, 50.0, 100.0];
 
-/// Returns Figures 11, 12 (a), 12 (b) and 13.
+/// Figures 11, 12 (a), 12 (b) and 13.
 pub fn paper_figures() -> Result<Vec<NicFigure>> {
     let card = Card::find("simulated-nic")?;
     let parameters = Nic.parameters(&card)?;

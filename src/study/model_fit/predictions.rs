@@ -9,18 +9,15 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::scan::{Numbers, ScanPoint};
 use ndarray::Array2;
 
-/// The kind of a figure of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictedKind {
-    /// 3-D surface over two variables.
     Surface,
-    /// Filled contours over two variables.
     Contour,
-    /// Lines with bands over one variable; one line for each combination of the others.
+    /// Lines with bands over one variable, one for each combination of the others.
     Curves,
 }
 
-/// Draws predictions of a model with the numbers of a machine. Title and subtitle state that they are not measured, and what limits them.
+/// Title and subtitle state that the rates are not measured, and what limits them.
 pub fn figure(
     model: &dyn Model,
     (machine, numbers): (&str, &Numbers),
@@ -88,7 +85,7 @@ fn no_range(model: &dyn Model, requirement: &str, varied: &[&str]) -> Error {
     Error::input(format!("{requirement}; here {varied_text}"), format!("{next}; variables are {}", names.join(", ")))
 }
 
-/// Returns one curve for each combination of the other variables, in the order of the rows, and another one for its extrapolated part.
+/// One curve for each combination of the other variables, in the order of the rows, and another one for its extrapolated part.
 fn curves(model: &dyn Model, rows: &[ScanPoint], x: usize, others: &[usize]) -> Vec<Series> {
     let mut curves: Vec<((Vec<f64>, bool), Series)> = Vec::new();
     for row in rows {

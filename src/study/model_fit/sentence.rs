@@ -20,8 +20,7 @@ fn amount_text(model: &dyn Model, name: &str, value: f64) -> String {
     amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
 }
 
-/// Returns the numbers of a fit that are impossible or unknown: "l2_access_seconds (52 ns) is above l3_access_seconds
-/// (0 s)".
+/// Impossible or unknown numbers: "l2_access_seconds (52 ns) is above l3_access_seconds (0 s)".
 pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     let format_value = |name: &str, value: f64| amount_text(model, name, value);
     let estimate = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
@@ -51,7 +50,7 @@ pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     doubts
 }
 
-/// The errors of a model and of the baseline with all points of a value of a variable left out.
+/// Errors with all points of a value of a variable left out.
 struct LeftOutLine {
     variable: &'static str,
     /// `None` if the other values do not identify the model's numbers.
@@ -60,7 +59,7 @@ struct LeftOutLine {
 }
 
 impl LeftOutLine {
-    /// Returns whether the model is no worse than the baseline, in the printed digits.
+    /// In the printed digits.
     fn is_no_worse(&self) -> bool {
         let shown = |error: f64| (1000.0 * error).round();
         self.model.is_some_and(|error| shown(error) <= shown(self.baseline))
@@ -80,8 +79,7 @@ fn left_out_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Left
     courses.map(to_line).collect()
 }
 
-/// Returns the errors of a model and of the baseline with all points of a value of a variable left out: "alpha 24.8 %,
-/// 14.2 %".
+/// The errors of a model and of the baseline with all points of a value of a variable left out: "alpha 24.8 %, 14.2 %".
 pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
     let shown = |line: LeftOutLine| {
         let ours = line.model.map_or("not identified".into(), |error| format!("{:.1} %", 100.0 * error));
@@ -90,15 +88,13 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
     left_out_lines(model, fit, baseline).into_iter().map(shown).collect()
 }
 
-/// How well a model fits a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It describes the measurement, none of its numbers is in doubt, and for every variable with at least three values it
-    /// predicts the points of each value from all others no worse than the baseline does.
+    /// It describes the measurement, no number is in doubt, and it predicts the points of each value of a variable with at least three
+    /// from all others no worse than the baseline does.
     Explains,
     /// It is accurate enough ([`failure`]).
     Describes,
-    /// It is not accurate enough.
     Fails,
 }
 
@@ -114,7 +110,6 @@ impl Verdict {
     }
 }
 
-/// The result of a fit in numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,
@@ -124,7 +119,6 @@ pub struct Judgement {
     pub doubts: usize,
 }
 
-/// Returns how well a model fits a measurement.
 pub fn judge(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Judgement {
     let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
     let (error, doubts) = (fit.quality.smape, doubts(model, fit));
@@ -133,8 +127,8 @@ pub fn judge(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Judge
 }
 
 impl Judgement {
-    /// Returns a sentence about the best fit of some measurements: `apex_map.surface describes it: 9 % error, but one fitted number is
-    /// impossible or unknown.` `subject` names the measurements if there are several groups of them.
+    /// One sentence about the best fit: `apex_map.surface describes it: 9 % error, but one fitted number is impossible or unknown.`
+    /// `subject` names the measurements if there are several groups.
     pub fn headline(&self, model: &str, subject: Option<&String>) -> String {
         let error = format!("{:.0} % error", 100.0 * self.error);
         let name = subject.map_or("it", String::as_str);
@@ -153,8 +147,7 @@ impl Judgement {
     }
 }
 
-/// Returns a sentence about what explains the measurement, or the simulation, how well, and where it does not ([`Verdict`]).
-/// Impossible numbers come first.
+/// What explains the measurement, or the simulation, how well, and where not ([`Verdict`]). Impossible numbers come first.
 ///
 /// # Panics
 /// If the fit is of another model with more variables.
@@ -210,8 +203,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     text
 }
 
-/// Compares the model with the baseline: ` It does not explain it: ...`. `but` is the reason why it fails although it
-/// is no worse.
+/// ` It does not explain it: ...`. `but` is the reason why it fails although it is no worse.
 fn comparison(lines: &[LeftOutLine], but: Option<&str>) -> String {
     let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
     let against = |line: &LeftOutLine| {
@@ -250,14 +242,13 @@ pub const NEAR: f64 = 1.25;
 /// Maximum SMAPE of a model that describes a measurement, as a fraction. It equals a factor of 1.29 at every point.
 pub const MAX_SMAPE: f64 = 0.25;
 
-/// Returns the median of measured over predicted rates; NaN without points.
+/// The median of measured over predicted rates; NaN without points.
 pub fn bias(points: &[Point]) -> f64 {
     let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();
     median(&ratios).unwrap_or(f64::NAN)
 }
 
-/// Returns why a model with this SMAPE does not describe these points: "its error is 50.9 % (SMAPE), more than 25 %".
-/// Returns `None` if it does.
+/// Why a model with this SMAPE does not describe these points: "its error is 50.9 % (SMAPE), more than 25 %".
 pub fn failure(smape: f64, points: &[Point]) -> Option<String> {
     let bias = bias(points);
     let (factor, direction) = (bias.max(1.0 / bias), if bias >= 1.0 { "faster" } else { "slower" });

@@ -30,7 +30,7 @@ impl NodeCheck {
         }
     }
 
-    /// States the rule in one sentence.
+    /// The rule in one sentence.
     pub fn rule(&self) -> String {
         format!(
             "A node is slow at a point if its speed is more than {:.0} % below the median of the nodes of its type, if the distance \
@@ -42,19 +42,19 @@ impl NodeCheck {
     }
 }
 
-/// Formats a difference: `-12.3 %`.
+/// `-12.3 %`.
 pub fn percent(difference: f64) -> String {
     format!("{:+.1} %", 100.0 * difference)
 }
 
-/// Returns words about a node that no number shows: slow, disturbed, failed samples.
+/// What no number shows about a node: disturbed, failed samples.
 pub fn remarks(row: &NodeRow) -> String {
     let failed = (row.failed_samples > 0).then(|| format!("{} failed", plural(row.failed_samples, "sample")));
     let disturbed = row.disturbed.then(|| "DISTURBED".to_owned());
     disturbed.into_iter().chain(failed).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the verdict, and a table of the slowest nodes within this width.
+/// The verdict, and a table of the slowest nodes within this width.
 pub fn text(check: &NodeCheck, width: Option<usize>) -> String {
     let mut text = format!("{}\n", check.sentence());
     let mut table =
@@ -79,7 +79,7 @@ pub fn text(check: &NodeCheck, width: Option<usize>) -> String {
     text
 }
 
-/// Returns one line for each node at each point.
+/// One line for each node at each point.
 pub fn csv(check: &NodeCheck) -> String {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:?}"));
     let head =

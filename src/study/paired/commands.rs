@@ -21,7 +21,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Takes two commands. The first value of the first one is compared.
+    /// The first value of the first command is compared.
     pub fn new(commands: [Specification; 2]) -> Result<Self> {
         let value = commands[0].value.first().cloned().unwrap_or_default();
         let [a, b] = commands.map(|command| {

@@ -6,17 +6,14 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::worker::Repeat;
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::journal;
 use apexmap_results::disk::tabulate::tabulate;
+use apexmap_results::disk::{Folder, journal};
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Campaign, Conduct};
-use apexmap_run::drive::driver::Watcher;
 use apexmap_run::drive::plan::Entry;
 use apexmap_run::sweep::Sweep;
 
-/// Both sides of a sweep, with their launches in a folder that is removed at the end.
 pub struct Launches {
     sides: [SweepSide; 2],
     /// Removed after the sides.
@@ -29,12 +26,7 @@ struct SweepSide {
     folder: Folder,
 }
 
-/// Shows nothing: a comparison has hundreds of launches.
-struct Silent;
-
-impl Watcher for Silent {}
-
-/// Changes a sweep so that each launch measures each point once, without a preflight.
+/// Each launch then measures each point once, without a preflight.
 pub fn measure_once(sweep: &mut Sweep) {
     sweep.repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
     sweep.launch.launches = 1;
@@ -42,7 +34,6 @@ pub fn measure_once(sweep: &mut Sweep) {
 }
 
 impl Launches {
-    /// Takes the campaigns of both sides, whose results are in this folder.
     pub fn new(campaigns: [Campaign; 2], folder: TemporaryFolder) -> Result<Self> {
         let [a, b] = campaigns.map(SweepSide::new);
         Ok(Self { sides: [a?, b?], _folder: folder })
@@ -78,7 +69,7 @@ impl SweepSide {
     fn run(&mut self, check: &Check) -> Result<SideRun> {
         let earlier = self.folder.journal_files()?.len();
         self.campaign.plan.blocks = earlier as u32 + 1;
-        let failed = self.starter.measure(&self.campaign, &self.folder, Conduct::default(), &mut Silent, check)?;
+        let failed = self.starter.measure(&self.campaign, &self.folder, Conduct::default(), &mut (), check)?;
         if let Some(point) = failed {
             return Err(Error::measurement(
                 format!("a point of {} failed: {}", point.kernel, point.reason),

@@ -1,11 +1,11 @@
-//! Paired comparison of two sides, A and B, in blocks of four runs, and its result: samples with the parameter [`SIDE`], whose `block` is
-//! the number of their pair.
+//! Paired comparison of two sides, A and B, in blocks of four runs, and its result: samples with the parameter [`SIDE`], whose `block`
+//! is the number of their pair.
 //!
-//! A block is ABBA or BAAB, at random. Its two pairs have both orders, so that a drift that is linear over a block cancels in their
-//! mean. The pair is the unit: the estimate is the mean of the logarithms of the pairs' ratios, and its interval Student's t ([`Mean`]).
+//! A block is ABBA or BAAB, at random, so that a drift that is linear over a block cancels in the mean of its two pairs. The pair is
+//! the unit: the estimate is the mean of the logarithms of the pairs' ratios, and its interval Student's t ([`Mean`]).
 //!
-//! The run ends when the interval is narrow, which depends on the spread alone and not on the ratio. Still, an end by a spread that is
-//! small by chance costs coverage: 95 % become 94 %. The two pairs of a block are neighbours, and times of programs are skewed, which
+//! The run ends when the interval is narrow, which depends on the spread alone and not on the ratio. An end by a spread that is small
+//! by chance still costs coverage: 95 % become 94 %. The two pairs of a block are neighbours, and times of programs are skewed, which
 //! costs more. The interval is therefore that of 97.5 % with the degrees of freedom of the blocks, and covers at least 95 %.
 
 pub mod commands;
@@ -18,44 +18,37 @@ use apexmap_base::units::{NumberStyle, number, plural};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::distributions::t_quantile_at;
-use rand::RngExt;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A side of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Side {
-    A,
-    B,
+apexmap_base::words! {
+    pub enum Side {
+        A = "A",
+        B = "B",
+    }
 }
 
-/// One run of a side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// Its speed, in any unit: the reciprocal of a time.
     pub speed: f64,
-    /// Whether something else took time from it.
     pub is_disturbed: bool,
 }
 
-/// The place of a run in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     pub side: Side,
-    /// The number of its pair.
     pub pair: u32,
     /// How often the block of the pair was begun before.
     pub repetition: u32,
 }
 
-/// When a comparison ends.
+/// When a comparison ends: by the width of the ratio's interval relative to the ratio, or the time of all runs in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Width of the ratio's interval relative to the ratio.
     pub width: f64,
-    /// Time of all runs, in seconds.
     pub budget: f64,
     pub seed: u64,
 }
@@ -64,10 +57,8 @@ pub struct Limits {
 const MIN_PAIRS: usize = 12;
 /// The share of Student's t below the upper end of the interval.
 const SHARE_BELOW: f64 = 0.9875;
-/// Most pairs.
 const MAX_PAIRS: usize = 10_000;
 
-/// The pairs of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     /// Logarithms of the speed of B relative to A.
@@ -92,8 +83,8 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
-/// Measures blocks of pairs, in addition to those that there are, until the interval is narrow or the budget is spent. `elapsed` returns
-/// the seconds since the start. The complete pairs stay if `run` fails.
+/// Measures further blocks of pairs until the interval is narrow or the budget is spent. `elapsed` returns the seconds since the
+/// start. The complete pairs stay if `run` fails.
 pub fn measure(
     pairs: &mut Pairs,
     limits: &Limits,
@@ -133,10 +124,10 @@ pub fn measure(
     Ok(())
 }
 
-/// The parameter of a result's samples that says their side: `A` or `B`.
+/// The parameter of a sample's side: `A` or `B`.
 pub const SIDE: &str = "side";
 
-/// Returns the logarithm of the speed of these samples: the mean over points, of the values that figures show. `None` without samples.
+/// The logarithm of the speed of these samples: the mean over points, of the values that figures show.
 pub fn log_speed(samples: &Samples) -> Option<f64> {
     let mut logarithms = Vec::new();
     for (kernel, samples) in samples.good().kernels() {
@@ -147,8 +138,7 @@ pub fn log_speed(samples: &Samples) -> Option<f64> {
     (!logarithms.is_empty()).then(|| logarithms.iter().sum::<f64>() / logarithms.len() as f64)
 }
 
-/// Returns the pairs of a result; `None` if it is none of a paired comparison. A pair that was measured again counts once, by its last
-/// runs.
+/// The pairs of a paired comparison; `None` of another result. A pair that was measured again counts once, by its last runs.
 pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
     if samples.column(SIDE).is_none() || samples.column("block").is_none() {
         return None;
@@ -156,7 +146,7 @@ pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
     let mut speeds: BTreeMap<(u32, u32), [Option<f64>; 2]> = BTreeMap::new();
     for run in samples.group_by(&["block", "repetition", SIDE]) {
         let [pair, repetition] = ["block", "repetition"].map(|column| run.first_value(column)?.as_f64());
-        let side = [Side::A, Side::B].into_iter().find(|side| run.first_word(SIDE) == side.name())?;
+        let side = Side::from_name(run.first_word(SIDE))?;
         speeds.entry((pair? as u32, repetition? as u32)).or_default()[side as usize] = log_speed(&run);
     }
     let last = speeds.keys().last().map_or(0, |(pair, _)| pair + 1);
@@ -165,24 +155,14 @@ pub fn pairs_of(samples: &Samples) -> Option<Pairs> {
     Some(Pairs { logarithms, next: last.next_multiple_of(2), ..Pairs::default() })
 }
 
-impl Side {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "B",
-        }
-    }
-}
-
 impl Pairs {
-    /// Returns whether the interval is narrow, or there is the largest number of pairs.
     fn are_enough(&self, limits: &Limits) -> bool {
         let is_narrow = |ratio: Ratio| (ratio.high - ratio.low) / ratio.value <= limits.width;
         let pairs = self.logarithms.len();
         pairs >= MIN_PAIRS && self.ratio().is_some_and(is_narrow) || pairs >= MAX_PAIRS
     }
 
-    /// Returns the ratio with its interval; `None` before the second pair, or if the pairs allow any ratio.
+    /// The ratio with its interval; `None` before the second pair, or if the pairs allow any ratio.
     pub fn ratio(&self) -> Option<Ratio> {
         let mean = Mean::from_values(&self.logarithms)?;
         let blocks = self.logarithms.len() as f64 / 2.0;
@@ -196,12 +176,12 @@ impl Pairs {
 }
 
 impl Ratio {
-    /// Returns whether the interval excludes 1.
+    /// Whether the interval excludes 1.
     pub fn is_decided(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
 
-    /// Returns the ratio in one sentence: `B is 1.043 times as fast as A (1.031 to 1.055), 24 pairs`.
+    /// `B is 1.043 times as fast as A (1.031 to 1.055), 24 pairs`.
     pub fn sentence(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(|ratio| number(ratio, NumberStyle::Fixed(4)));
         format!("B is {value} times as fast as A ({low} to {high}), {}", plural(self.pairs, "pair"))

@@ -3,12 +3,11 @@
 use super::sides::{Measured, SideRun, Sides};
 use super::{SIDE, Side, Turn, log_speed, pairs_of};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::{Point, Value as PointValue};
-use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_base::shell::command_line;
+use apexmap_base::{new_file, regular_file};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
 use apexmap_results::disk::lock::Lock;
@@ -32,7 +31,7 @@ impl PairedResult {
     pub fn open(path: &Path, names: &[String; 2], sides: &dyn Sides) -> Result<Self> {
         let folder = Folder { path: path.to_owned() };
         let (mut points, mut text) = (0, String::new());
-        for (side, entries) in [Side::A, Side::B].into_iter().zip(sides.points()) {
+        for (side, entries) in Side::ALL.into_iter().zip(sides.points()) {
             points += entries.len();
             for entry in entries {
                 let line = Entry { key: key_of(side, &entry.key), point: point_of(side, &entry.point), ..entry };
@@ -56,10 +55,10 @@ impl PairedResult {
         Ok(result)
     }
 
-    /// Returns the runs that the folder has. They are compared by `column`, or by the mean of their points.
+    /// The runs that the folder has. They are compared by `column`, or by the mean of their points.
     pub fn read_pairs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
-        let values = [Side::A, Side::B].map(|side| {
+        let values = Side::ALL.map(|side| {
             let runs = samples.with_word(SIDE, &[side.name()]).good();
             match column {
                 Some(column) => runs.numbers(column),
@@ -72,7 +71,7 @@ impl PairedResult {
         Ok(Measured::new(pairs_of(&samples).unwrap_or_default(), values))
     }
 
-    /// Writes a run to its journal: all runs of two commands are a launch, and each run of a sweep is another.
+    /// All runs of two commands are a launch, and each run of a sweep is another.
     pub fn keep(&mut self, turn: Turn, run: &SideRun) -> Result<()> {
         let mut journal = match self.journal.take() {
             Some(journal) => journal,
@@ -121,7 +120,7 @@ impl PairedResult {
     }
 }
 
-/// Returns the sample with its side as a parameter, and the number of its pair as its block.
+/// With the side as a parameter, and the number of the pair as block.
 fn of_pair(sample: &Sample, Turn { side, pair, repetition }: Turn) -> Sample {
     let point = point_of(side, &sample.point);
     Sample { key: key_of(side, &sample.key), point, block: pair, repetition, ..sample.clone() }

@@ -9,7 +9,6 @@ use apexmap_results::table::quietness::{ReferenceValues, causes};
 use apexmap_run::drive::plan::Entry;
 use std::time::Instant;
 
-/// One run of a side.
 pub struct SideRun {
     pub launch: Launch,
     pub samples: Vec<Sample>,
@@ -23,11 +22,10 @@ pub struct SideRun {
 /// Fails on a signal.
 pub type Check<'a> = dyn Fn() -> Result<()> + 'a;
 
-/// Two sides that are compared.
 pub trait Sides {
     fn points(&self) -> [Vec<Entry>; 2];
 
-    /// Returns the compared column; `None` for the mean over all points.
+    /// The compared column; `None` for the mean over all points.
     fn column(&self) -> Option<&str>;
 
     /// Prepares runs of these sides; the same one twice for the null.
@@ -36,7 +34,6 @@ pub trait Sides {
     fn run(&mut self, side: Side, check: &Check) -> Result<SideRun>;
 }
 
-/// The runs of a comparison so far.
 #[derive(Default)]
 pub struct Measured {
     pub pairs: Pairs,
@@ -46,7 +43,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Creates a comparison with the runs of an earlier one.
+    /// Continues an earlier comparison.
     pub fn new(pairs: Pairs, values: [Vec<f64>; 2]) -> Self {
         Self { pairs, values, reference: ReferenceValues::default() }
     }
@@ -83,7 +80,6 @@ impl Measured {
     }
 }
 
-/// Fails if one of the samples has failed.
 pub fn require_success(samples: &[Sample]) -> Result<()> {
     let Some(failed) = samples.iter().find(|sample| sample.status != Status::Ok) else { return Ok(()) };
     let command = command::specification(&failed.point).map(|command| quote_words(command.command));

@@ -13,7 +13,7 @@ pub fn fit_published() -> Result<Vec<PublishedFit>> {
     Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, free, held])
 }
 
-/// Returns observations from rates in GUPS.
+/// From rates in GUPS.
 fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<Vec<Observation>> {
     let observation = |(given, gups): &(Vec<(&str, f64)>, f64)| {
         let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
@@ -22,7 +22,7 @@ fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<V
     rows.iter().map(observation).collect()
 }
 
-/// Fits a model to rows. Given parameters and those in `held` come from the card; the others are fitted.
+/// Given parameters and those in `held` come from the card; the others are fitted.
 fn fit_table(
     id: &str,
     card: &str,
@@ -94,8 +94,7 @@ fn hypercube_by_parts() -> Result<PublishedFit> {
     Ok(published_fit)
 }
 
-/// Returns in how many dimensions an exchange of 1024 processors is fastest with the fitted numbers; the hypercube's 10
-/// is one of the choices.
+/// In how many dimensions an exchange of 1024 processors is fastest with the fitted numbers; the hypercube has 10.
 fn best_dimension(model: &dyn Model, parameters: &[f64]) -> String {
     let rate = |d: f64| model.predict(&[1024.0, 1024.0, d], parameters).value;
     let best = (1..=10).map(f64::from).max_by(|a, b| rate(*a).total_cmp(&rate(*b))).unwrap_or(10.0);

@@ -1,5 +1,4 @@
-//! Validates the models against the papers. Recomputes every published model value, fits every model that published
-//! measurements allow, and reports every disagreement, with its reason if known.
+//! Validates the models against the papers: recomputes every published value, fits every model that published measurements allow.
 
 mod checks;
 mod fits;
@@ -21,7 +20,6 @@ use std::fmt::Write;
 /// Rate of one processor of Red Storm in GUPS (hypercube paper, Table 2).
 pub const SINGLE: f64 = 0.0180;
 
-/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -33,7 +31,6 @@ pub enum Verdict {
     NotExplained,
 }
 
-/// The side at fault for a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -43,64 +40,53 @@ pub enum Fault {
     Model,
 }
 
-/// What the comparison with a published value tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Arithmetic of printed numbers alone. It tests the transcription, not a model.
-    Identity,
-    /// A value that the paper derives, recomputed by its formula from its printed inputs.
-    Model,
-    /// A value that a card, a model or a simulation has as input. It tests nothing but the program.
-    Input,
-    /// A measured value to which a number was fitted. It tests only the form of a model.
-    Fitted,
-    /// A shape, a sign, a limit or a rough factor.
-    Feature,
-    /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
-    Predicted,
-    /// A measured value compared with a simulation on one card, none of whose numbers is fitted to it or equal to it.
-    Simulated,
+apexmap_base::words! {
+    /// What the comparison with a published value tests.
+    pub enum Kind {
+        /// Arithmetic of printed numbers alone. It tests the transcription, not a model.
+        Identity = "identity",
+        /// A value that the paper derives, recomputed by its formula from its printed inputs.
+        Model = "model",
+        /// A value that a card, a model or a simulation has as input. It tests nothing but the program.
+        Input = "input",
+        /// A measured value to which a number was fitted. It tests only the form of a model.
+        Fitted = "fitted",
+        /// A shape, a sign, a limit or a rough factor.
+        Feature = "feature",
+        /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
+        Predicted = "predicted",
+        /// A measured value compared with a simulation on one card, none of whose numbers is fitted to it or equal to it.
+        Simulated = "simulated",
+    }
 }
 
-/// The kinds in few words, and in words for several values.
-const KINDS: [(Kind, &str, &str); 7] = [
-    (Kind::Identity, "identity", "identities of printed numbers"),
-    (Kind::Model, "model", "model values, recomputed by the papers' formulas from their printed inputs"),
-    (Kind::Input, "input", "values that are inputs of their card, model or simulation"),
-    (Kind::Fitted, "fitted", "measured values to which a number is fitted"),
-    (Kind::Feature, "feature", "features: shapes, signs, limits and rough factors"),
-    (Kind::Predicted, "predicted", "measured values predicted by numbers not fitted to them"),
-    (Kind::Simulated, "simulated", "measured values simulated with numbers not fitted to them"),
+/// The kinds in words for several values.
+const VALUES_OF: [&str; Kind::ALL.len()] = [
+    "identities of printed numbers",
+    "model values, recomputed by the papers' formulas from their printed inputs",
+    "values that are inputs of their card, model or simulation",
+    "measured values to which a number is fitted",
+    "features: shapes, signs, limits and rough factors",
+    "measured values predicted by numbers not fitted to them",
+    "measured values simulated with numbers not fitted to them",
 ];
 
 impl Kind {
-    pub fn find(word: &str) -> Option<Kind> {
-        KINDS.iter().find(|(_, name, _)| *name == word).map(|(kind, ..)| *kind)
-    }
-
-    pub fn word(self) -> &'static str {
-        KINDS[self as usize].1
-    }
-
-    /// Returns whether a difference is the model's fault by default: the paper measured the value.
+    /// Whether a difference is the model's fault by default: the paper measured the value.
     pub fn is_measured(self) -> bool {
         !matches!(self, Kind::Identity | Kind::Model)
     }
 
-    /// Returns whether the values test something new, so that their distance from the printed ones is counted.
+    /// Whether the values test something new, so that their distance from the printed ones is counted.
     pub fn is_test(self) -> bool {
         matches!(self, Kind::Predicted | Kind::Simulated)
     }
 }
 
-/// A published value and the program's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Paper and place in it.
     pub source: String,
     pub kind: Kind,
-    /// Whether the program's value comes from a simulation.
     pub is_simulated: bool,
     /// Printed values that the published value consists of; the place and the description of a statement.
     pub printed: Vec<String>,
@@ -122,13 +108,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// Returns the relative difference of the recomputed value in per cent, rounded to the printed tenth.
+    /// The relative difference of the recomputed value in per cent, rounded to the printed tenth.
     pub fn difference(&self) -> f64 {
         // Adding 0 turns -0 into 0.
         (1000.0 * (self.recomputed / self.published - 1.0)).round() / 10.0 + 0.0
     }
 
-    /// Returns words such as `DIFFERS (the model's fault)`.
+    /// `DIFFERS (the model's fault)`.
     pub fn verdict_words(&self) -> &'static str {
         match (self.verdict, self.at_fault) {
             (Verdict::Agrees, _) if self.is_simulated => "reproduced",
@@ -140,13 +126,11 @@ impl Check {
         }
     }
 
-    /// Returns the kind, and whether the check counts, in words.
     pub fn kind_words(&self) -> String {
         let note = if self.counts { "" } else { ", counted above" };
-        format!("{}{note}", self.kind.word())
+        format!("{}{note}", self.kind.name())
     }
 
-    /// Returns description, published and recomputed value, difference and verdict as text.
     fn cells(&self) -> [String; 5] {
         let verdict = self.verdict_words();
         [
@@ -159,7 +143,6 @@ impl Check {
     }
 }
 
-/// A fit to published measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct PublishedFit {
     pub source: String,
@@ -167,7 +150,7 @@ pub struct PublishedFit {
     /// The fitted numbers with their intervals and the paper's values, or why the fit was refused.
     pub lines: Vec<String>,
     pub smape: Option<f64>,
-    /// The fit; `None` if it was refused.
+    /// `None` if it was refused.
     #[serde(skip)]
     pub fit: Option<Fit>,
 }
@@ -175,21 +158,18 @@ pub struct PublishedFit {
 /// Measured values that a simulation could test, but that are not simulated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NotSimulated {
-    /// Number of printed values.
     pub values: usize,
     /// Sweeps of `make papers` that have some of their points.
     pub sweeps: BTreeSet<String>,
 }
 
 impl NotSimulated {
-    /// Returns the number of values and their sweeps in a sentence.
     fn words(&self) -> String {
         let sweeps = self.sweeps.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         format!("{} more measured values are not simulated: run `make papers` ({sweeps})", self.values)
     }
 }
 
-/// The result of a validation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
     pub checks: Vec<Check>,
@@ -201,11 +181,9 @@ pub struct Validation {
     pub papers: Vec<papers::Row>,
 }
 
-/// The number of values of a kind, by outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub kind: Kind,
-    /// The kind in words for several values.
     pub values_of: &'static str,
     pub is_test: bool,
     pub values: usize,
@@ -220,20 +198,19 @@ pub struct Count {
 }
 
 impl Count {
-    /// Counts the checks by kind, each printed value once. Kinds without values are left out.
+    /// Each printed value counts once. Kinds without values are left out.
     pub fn count_kinds<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Vec<Self> {
-        let counts = KINDS.iter().map(|(kind, ..)| Self::new(*kind, checks.clone()));
+        let counts = Kind::ALL.into_iter().map(|kind| Self::new(kind, checks.clone()));
         counts.filter(|count| count.values > 0).collect()
     }
 
-    /// Counts the checks of a kind, each printed value once.
     pub fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
         let own: Vec<&Check> = checks.filter(|check| check.kind == kind && check.counts).collect();
         let within = |percent: f64| own.iter().filter(|check| check.difference().abs() <= percent).count();
         let count = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
         Self {
             kind,
-            values_of: KINDS[kind as usize].2,
+            values_of: VALUES_OF[kind as usize],
             is_test: kind.is_test(),
             values: own.len(),
             agree: count(Verdict::Agrees),
@@ -245,8 +222,7 @@ impl Count {
         }
     }
 
-    /// Returns `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`. Values that test
-    /// something new follow as `56 within 5 % and 70 within 10 %`.
+    /// `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained; 56 within 5 %, ...`.
     fn words(&self) -> String {
         let Count { values_of, values, agree, within_5, within_10, differ, model_at_fault, unexplained, .. } = self;
         let paper = differ - model_at_fault;
@@ -259,7 +235,7 @@ impl Count {
     }
 }
 
-/// Recomputes all published values and makes all fits. Adds the values of simulations if there are any.
+/// Recomputes all published values, also by simulations if there are any, and makes all fits.
 pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     let fits = fits::fit_published()?;
     let (checks, missing) = checks::evaluate(&fits, simulations)?;
@@ -268,7 +244,7 @@ pub fn validate(simulations: Option<&Simulations>) -> Result<Validation> {
     Ok(Validation { papers: papers::rows(&checks)?, checks, not_simulated, fits })
 }
 
-/// Predicts with the numbers of a published machine.
+/// With the numbers of a published machine.
 pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
     let model = models::find(id)?;
     let numbers = Numbers::new(model, &Card::find(card)?, &[])?;
@@ -281,13 +257,13 @@ impl Validation {
         Count::count_kinds(self.checks.iter())
     }
 
-    /// Returns a sentence about each of some kinds, and one about values that are not simulated.
+    /// A sentence about each of some kinds, and one about values that are not simulated.
     pub fn summary(&self, is_shown: impl Fn(&Count) -> bool) -> Vec<String> {
         let counts = self.counts().into_iter().filter(is_shown).map(|count| count.words());
         counts.chain(self.not_simulated.as_ref().map(NotSimulated::words)).collect()
     }
 
-    /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
+    /// The text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
     pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::from("Published values compared with the papers' equations and with models\n");
         let counts: String = self.summary(|_| true).iter().map(|sentence| format!("{sentence}\n")).collect();
@@ -305,7 +281,7 @@ impl Validation {
         for papers::Row { item, values } in &self.papers {
             let place = format!("{}: {}", item.place, item.what);
             let (models, sweeps) = (item.models.join(", "), item.sweeps.join(", "));
-            let count = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
+            let count = |count: &Count| format!("{}: {} of {} agree", count.kind.name(), count.agree, count.values);
             let values = values.iter().map(count).collect::<Vec<_>>().join("; ");
             table.add_row([item.paper.clone(), place, models, sweeps, values, item.missing.clone()]);
         }
@@ -323,7 +299,6 @@ impl Validation {
     }
 }
 
-/// Returns four significant digits.
 pub fn digits(value: f64) -> String {
     number(value, NumberStyle::Fixed(4))
 }

@@ -4,7 +4,6 @@ use super::{Check, Count};
 use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// A table, a figure or a statement of a paper.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
@@ -12,7 +11,6 @@ pub struct Item {
     /// Place in the paper: `Table 3`.
     pub place: String,
     pub what: String,
-    /// Models that predict it.
     #[serde(default)]
     pub models: Vec<String>,
     /// Sweeps that measure the same on another machine.
@@ -36,7 +34,7 @@ impl Item {
     }
 }
 
-/// Returns every table and figure of the five papers, and their other quoted numbers.
+/// Every table and figure of the five papers, and their other quoted numbers.
 pub fn items() -> Result<Vec<Item>> {
     #[derive(Deserialize)]
     struct File {
@@ -46,7 +44,7 @@ pub fn items() -> Result<Vec<Item>> {
     file.map(|file| file.item).map_err(|e| Error::internal(format!("models/papers.toml: {e}")))
 }
 
-/// An item with the outcomes of its values by kind.
+/// With the outcomes of its values by kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     #[serde(flatten)]
@@ -54,7 +52,7 @@ pub struct Row {
     pub values: Vec<Count>,
 }
 
-/// Returns the table, paper by paper.
+/// Paper by paper.
 pub fn rows(checks: &[Check]) -> Result<Vec<Row>> {
     let row = |item: Item| Row { values: Count::count_kinds(checks.iter().filter(|check| item.has(check))), item };
     Ok(items()?.into_iter().map(row).collect())

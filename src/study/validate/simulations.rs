@@ -27,12 +27,12 @@ impl Simulations {
         Ok(Self { sweeps })
     }
 
-    /// Returns the samples of a sweep; `None` if it has not run.
+    /// `None` if the sweep has not run.
     pub fn samples(&self, sweep: &str) -> Option<&Samples> {
         self.sweeps.get(sweep)
     }
 
-    /// Returns the samples of a sweep with these values; `None` if it has not run.
+    /// The samples of a sweep with these values; `None` if it has not run.
     pub fn select(&self, sweep: &str, values: &[(&str, Value)]) -> Option<Samples> {
         let samples = self.sweeps.get(sweep)?;
         let has_all = |row: usize| {
@@ -47,15 +47,14 @@ impl Simulations {
         Some(samples.filter_rows(has_all))
     }
 
-    /// Returns the median of a column over the samples of a sweep with these values; `None` without such samples.
+    /// The median of a column over the samples of a sweep with these values.
     pub fn median(&self, sweep: &str, values: &[(&str, Value)], column: &str) -> Option<f64> {
         let samples = self.select(sweep, values)?;
         samples.median(samples.resolve(column))
     }
 }
 
-/// Returns the rate of the updates by which the longest of several runs exceeds the shortest one, so that begin and end of a run do
-/// not count; `None` without two runs.
+/// The rate of the updates by which the longest of several runs exceeds the shortest, so that begin and end of a run do not count.
 pub fn marginal_rate(samples: &Samples) -> Option<f64> {
     let runs = samples.cells(&[samples.resolve("updates")]).ok()?;
     let end = |run: &Cell| Some((run.summary("updates_made")?.median, run.summary("seconds")?.median));

@@ -1,8 +1,8 @@
 //! Known causes of failed launches: messages of launchers, MPI libraries and batch systems, their meaning, and the next step.
 //!
-//! These messages are long, and the informative line is rarely the last one. [`Search`] looks for known texts in all lines. If
-//! several causes match, the first of [`CAUSES`] is reported: what ended the launch precedes what may be a warning. Warnings, and
-//! faults of the start of a launch that has started, are no causes.
+//! The informative line is rarely the last one, so [`Search`] looks for known texts in all lines. Of several causes, the first of
+//! [`CAUSES`] is reported: what ended the launch precedes what may be a warning. Warnings are no causes, and neither are faults of
+//! the start of a launch that has started.
 
 mod table;
 
@@ -11,16 +11,13 @@ pub use table::CAUSES;
 use apexmap_base::terminal::to_printable;
 use foldhash::fast::RandomState;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-/// The kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
     /// A fault of the set-up: every launch of this kind ends the same way until the set-up is fixed.
     Setup,
-    /// A node ran out of memory.
     Memory,
-    /// The job is over.
     JobOver,
     /// A fault that may not recur: a node or a connection was lost, or a process died.
     Transient,
@@ -46,12 +43,9 @@ pub enum Special {
     LauncherMismatch,
 }
 
-/// One cause.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// The cause in plain words.
     pub summary: &'static str,
-    /// The next step.
     pub advice: &'static str,
     pub nature: Nature,
     pub stage: Stage,
@@ -72,13 +66,6 @@ pub struct CauseMatch {
     pub line: String,
 }
 
-impl CauseMatch {
-    /// Returns the cause and its line as one sentence.
-    pub fn sentence(&self) -> String {
-        format!("{}: {}", self.cause.summary, self.line)
-    }
-}
-
 /// Separates a reason from its advice in one line.
 pub const ADVICE: &str = "; what to do: ";
 
@@ -89,21 +76,15 @@ const MAX_LINE_CHARACTERS: usize = 500;
 const SIGN_PREFIX: usize = 4;
 
 /// Signs in lower case and the positions of their causes in [`CAUSES`], by prefix.
-type Signs = HashMap<Vec<u8>, Vec<(usize, String)>, RandomState>;
-
-/// Returns the index of all signs.
-fn signs() -> &'static Signs {
-    static SIGNS: OnceLock<Signs> = OnceLock::new();
-    SIGNS.get_or_init(|| {
-        let mut signs = Signs::default();
-        for (rank, cause) in CAUSES.iter().enumerate() {
-            for sign in cause.signs.iter().map(|sign| sign.to_ascii_lowercase()) {
-                signs.entry(sign.as_bytes()[..SIGN_PREFIX].to_vec()).or_default().push((rank, sign));
-            }
+static SIGNS: LazyLock<HashMap<Vec<u8>, Vec<(usize, String)>, RandomState>> = LazyLock::new(|| {
+    let mut signs = HashMap::<_, Vec<_>, _>::default();
+    for (rank, cause) in CAUSES.iter().enumerate() {
+        for sign in cause.signs.iter().map(|sign| sign.to_ascii_lowercase()) {
+            signs.entry(sign.as_bytes()[..SIGN_PREFIX].to_vec()).or_default().push((rank, sign));
         }
-        signs
-    })
-}
+    }
+    signs
+});
 
 /// Texts of lines that report no fault: levels of log messages, messages about parts that are not used, and known false alarms.
 const WARNINGS: &[&str] = &[
@@ -152,7 +133,6 @@ impl Search {
         Self { without_srun: !words.iter().any(|word| word.contains("srun")), ..Self::default() }
     }
 
-    /// Adds the next line.
     pub fn add_line(&mut self, line: &str) {
         if self.skips(line) {
             self.open_message = (0, 0);
@@ -178,8 +158,7 @@ impl Search {
         }
     }
 
-    /// Returns true for lines of dashes, single warnings and all lines of framed ones. Lines that continue a warning without a frame
-    /// are indented.
+    /// Skips lines of dashes, single warnings and all lines of framed ones. Lines that continue an unframed warning are indented.
     fn skips(&mut self, line: &str) -> bool {
         let text = line.trim();
         if text.ends_with("----------") {
@@ -196,42 +175,39 @@ impl Search {
         is_warning || self.is_warning
     }
 
-    /// Records that the ranks have greeted, which refutes all faults of the start.
+    /// The ranks have greeted, which refutes all faults of the start.
     pub fn record_start(&mut self) {
         self.has_started = true;
         self.found[0] = None;
     }
 
-    /// Returns the cause in the lines so far.
     pub fn cause(&self) -> Option<CauseMatch> {
         let (rank, line) = self.found.iter().flatten().min()?;
         Some(CauseMatch { cause: &CAUSES[*rank], line: line.chars().take(MAX_LINE_CHARACTERS).collect() })
     }
 }
 
-/// Returns the cause that the lines of a text show.
 pub fn find(text: &str) -> Option<CauseMatch> {
     let mut search = Search::default();
     text.lines().for_each(|line| search.add_line(line));
     search.cause()
 }
 
-/// Returns the fault of the set-up that this line of a launch that measures shows, also as a warning.
+/// The fault of the set-up that this line of a launch that measures shows, also as a warning.
 pub fn find_handicap(line: &str) -> Option<&'static Cause> {
     let is_handicap = |cause: &&Cause| cause.stage == Stage::Running && cause.nature == Nature::Setup;
     ranks(line).map(|rank| &CAUSES[rank]).find(is_handicap)
 }
 
-/// Returns the positions of the causes that this line shows, in their order.
 fn ranks(line: &str) -> impl Iterator<Item = usize> {
     let line = line.to_ascii_lowercase();
-    let indexed = |prefix: &[u8]| signs().get(prefix).into_iter().flatten();
+    let indexed = |prefix: &[u8]| SIGNS.get(prefix).into_iter().flatten();
     let candidates: BTreeSet<&(usize, String)> = line.as_bytes().windows(SIGN_PREFIX).flat_map(indexed).collect();
     candidates.into_iter().filter(move |(_, sign)| matches_sign(&line, sign)).map(|(rank, _)| *rank)
 }
 
-/// Returns true if the line contains the parts of the sign in their order.
-pub fn matches_sign(line: &str, sign: &str) -> bool {
+/// Whether the line contains the parts of the sign in their order.
+fn matches_sign(line: &str, sign: &str) -> bool {
     let mut rest = line;
     sign.split("..").all(|part| match rest.find(part) {
         Some(offset) => {

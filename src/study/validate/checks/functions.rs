@@ -3,9 +3,8 @@
 //! The syntax is `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`. A model takes its `card` and its variables. `NAME =
 //! FORMULA` is arithmetic alone.
 
-use super::Call;
 use super::names::Names;
-use super::table_functions;
+use super::{Call, table_functions};
 use crate::validate::predict;
 use crate::validate::simulations::marginal_rate;
 use apexmap_base::error::{Error, Result};
@@ -68,14 +67,12 @@ pub fn value(names: &Names, formula: &str) -> Result<f64> {
     }
 }
 
-/// Returns the parameters of the simulated network interface.
 fn interface() -> Result<Vec<f64>> {
     models::find("message_rate.nic")?.parameters(&Card::find("simulated-nic")?)
 }
 
-/// Returns the order of x modulo a polynomial over GF(2): the number of steps after which it returns to 1. `terms` are
-/// the exponents; the degree is at most 64. A factor x^k is removed first, because x never returns to 1 modulo x^k. The
-/// order must be small enough to count.
+/// The order of x modulo a polynomial over GF(2): the number of steps after which it returns to 1, small enough to count. `terms` are
+/// the exponents, up to 64. A factor x^k is removed first, because x never returns to 1 modulo x^k.
 fn period(terms: &[u32]) -> u64 {
     let least = terms.iter().min().copied().unwrap_or(0);
     let terms: Vec<u32> = terms.iter().map(|term| term - least).collect();
@@ -95,14 +92,13 @@ fn period(terms: &[u32]) -> u64 {
     steps
 }
 
-/// Returns the mean number of updates that a processor receives beyond Q in a round, as a share of Q. It receives Q' of
-/// P Q updates, each with probability 1/P. For the normal distribution, the mean excess over the mean is the standard
-/// deviation over sqrt(2 pi).
+/// The mean number of updates that a processor receives beyond Q in a round, as a share of Q: Q' of P Q updates, each with
+/// probability 1/P. For the normal distribution, the mean excess is the standard deviation over sqrt(2 pi).
 fn excess_share(ranks: f64, look_ahead: f64) -> f64 {
     ((1.0 - 1.0 / ranks) / (2.0 * PI * look_ahead)).sqrt()
 }
 
-/// Returns the first power of two of nodes at which a model's bottleneck is the bisection.
+/// The first power of two of nodes at which a model's bottleneck is the bisection.
 fn crossover(call: &Call) -> Result<f64> {
     let (model, per_node) = (call.word("model")?, call.number("ranks_per_node")?);
     let mut nodes = 2.0;
@@ -116,7 +112,7 @@ fn crossover(call: &Call) -> Result<f64> {
     }
 }
 
-/// Returns tables of 2^4 to 2^13 words over every number of nodes that Theorem 4.1 covers.
+/// Tables of 2^4 to 2^13 words over every number of nodes that Theorem 4.1 covers.
 fn layouts() -> impl Iterator<Item = Layout> {
     (4..=13u32).flat_map(|bits| {
         let is_covered = move |nodes: &usize| (*nodes as u64) < (1 << bits) / *nodes as u64;
@@ -124,7 +120,7 @@ fn layouts() -> impl Iterator<Item = Layout> {
     })
 }
 
-/// Returns the number of words whose owner is the predicted node or the one before it.
+/// The number of words whose owner is the predicted node or the one before it.
 fn predicted_owners(layout: &Layout) -> u64 {
     let holds = |word: &u64| {
         let (owner, predicted) = (layout.owner_by_division(*word), layout.predict_owner(*word));
@@ -133,19 +129,18 @@ fn predicted_owners(layout: &Layout) -> u64 {
     (0..layout.words()).filter(holds).count() as u64
 }
 
-/// Returns the median of a column (`of`) over the samples of a sweep at the point with all other arguments: numbers or words.
+/// The median of a column (`of`) over the samples of a sweep at the point with all other arguments: numbers or words.
 pub fn simulated_value(call: &Call) -> Result<f64> {
     Ok(median(call, call.word("sweep")?, &values(call), call.word("of")?))
 }
 
-/// Returns the marginal rate of the runs of a sweep at the point with all other arguments.
+/// The marginal rate of the runs of a sweep at the point with all other arguments.
 pub fn simulated_marginal_rate(call: &Call) -> Result<f64> {
     let simulations = call.names.published.simulations;
     let samples = simulations.and_then(|simulations| simulations.select(call.word("sweep").ok()?, &values(call)));
     Ok(samples.and_then(|samples| marginal_rate(&samples)).unwrap_or(f64::NAN))
 }
 
-/// Returns the values of a point's parameters.
 fn values<'a>(call: &Call<'a>) -> Vec<(&'a str, Value)> {
     let values = call.arguments.iter().filter(|(key, _)| !["sweep", "of"].contains(key)).map(|(key, formula)| {
         let number = call.names.number(formula).map(Value::Real);
@@ -159,7 +154,7 @@ fn median(call: &Call, sweep: &str, values: &[(&str, Value)], column: &str) -> f
     simulations.and_then(|simulations| simulations.median(sweep, values, column)).unwrap_or(f64::NAN)
 }
 
-/// Returns the factor by which L must grow to hold the bandwidth of alpha = 0.001 and L = 1 at alpha = 1.
+/// The factor by which L must grow to hold the bandwidth of alpha = 0.001 and L = 1 at alpha = 1.
 pub fn simulated_trade(call: &Call) -> Result<f64> {
     let bandwidth = |alpha: f64, block: f64| {
         let values = [("alpha", Value::Real(alpha)), ("L", Value::Real(block))];

@@ -24,21 +24,18 @@ const CHECKS: [&str; 5] = ["checks-apex-map", "checks-hypercube", "checks-bluege
 /// The values that all checks can look up.
 struct Published<'a> {
     numbers: names::Numbers,
-    /// Fits to published measurements.
     fits: &'a [PublishedFit],
     /// The papers' experiments on simulated machines, if they have run.
     simulations: Option<&'a Simulations>,
 }
 
-/// The row of a table that a check is about.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     table: &'a Table,
     row: usize,
 }
 
-/// Evaluates all checks. `fits` are those to published measurements. Values that no simulation has given
-/// are counted apart.
+/// `fits` are those to published measurements. Values that no simulation has given are counted apart.
 pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Result<(Vec<Check>, NotSimulated)> {
     let published = Published { numbers: names::numbers()?, fits, simulations };
     let (mut checks, mut seen) = (Vec::new(), Seen::default());
@@ -54,15 +51,13 @@ pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Res
     Ok((checks, seen.not_simulated))
 }
 
-/// Printed values of the checks so far.
 #[derive(Default)]
 struct Seen {
-    /// Printed values, by whether a simulation gives them.
+    /// By whether a simulation gives them.
     printed: BTreeSet<(bool, String)>,
     not_simulated: NotSimulated,
 }
 
-/// A row of a table of checks.
 struct Line<'a> {
     rows: &'a Table,
     row: usize,
@@ -88,7 +83,7 @@ impl Line<'_> {
         Ok(checks)
     }
 
-    /// Returns whether the table's row has all values that the check needs, and satisfies `rows`.
+    /// Whether the table's row has all values that the check needs, and satisfies `rows`.
     fn is_about(&self, names: &Names) -> Result<bool> {
         let formulas = ["rows", "published", "recomputed", "quantities"].map(|column| self.word(column));
         let is_missing = |word: &str| names.is_column(word) && names.get(word).is_none();
@@ -100,8 +95,8 @@ impl Line<'_> {
         self.rows.name == "checks-simulated"
     }
 
-    /// Returns whether no check before is about one of these printed values. A simulation that tests something new counts again what
-    /// a model has: these are tests of two programs.
+    /// Whether no check before is about one of these printed values. A simulation that tests something new counts again what a model has:
+    /// these are tests of two programs.
     fn is_new(&self, printed: &[String], kind: Kind, seen: &mut Seen) -> bool {
         let is_simulated = self.is_simulated();
         let mut is_new = |name: &&String| {
@@ -112,14 +107,14 @@ impl Line<'_> {
         printed.iter().filter(&mut is_new).count() > 0
     }
 
-    /// Returns the check, or `None` if a simulation that it needs has not run.
+    /// `None` if a simulation that the check needs has not run.
     fn check(&self, mut names: Names, seen: &mut Seen) -> Result<Option<Check>> {
         let mut printed = names.printed_values(self.word("published"));
         if printed.is_empty() {
             printed.push(format!("{}: {}", self.word("source"), self.word("what")));
         }
         let word = self.word("kind");
-        let kind = Kind::find(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
+        let kind = Kind::from_name(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
         let counts = self.is_new(&printed, kind, seen);
         for quantity in self.word("quantities").split(';').filter(|quantity| !quantity.is_empty()) {
             let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
@@ -165,8 +160,7 @@ impl Line<'_> {
         }))
     }
 
-    /// Returns the side at fault. The paper's own arithmetic and formulas are the paper's; its measurements count as
-    /// correct.
+    /// The paper's own arithmetic and formulas are the paper's fault; its measurements count as correct.
     fn fault(&self, kind: Kind) -> Result<Fault> {
         Ok(match self.word("fault") {
             "" if kind.is_measured() => Fault::Model,
@@ -177,14 +171,14 @@ impl Line<'_> {
     }
 }
 
-/// Returns half a unit of the last digit of a printed number.
+/// Half a unit of the last digit of a printed number.
 fn half_digit(printed: &str) -> f64 {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     // Slightly more than half, because differences have rounding errors.
     0.500001 * 10f64.powi(-(decimals as i32))
 }
 
-/// A function call: the names it may use, and its arguments.
+/// A function call.
 struct Call<'a> {
     pub names: &'a Names<'a>,
     /// Pairs of name and formula.
@@ -192,7 +186,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns an argument without evaluating it.
+    /// An argument, not evaluated.
     pub fn word(&self, key: &str) -> Result<&str> {
         let argument = self.arguments.iter().find(|(name, _)| *name == key);
         argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
@@ -202,7 +196,6 @@ impl Call<'_> {
         self.names.number(self.word(key)?)
     }
 
-    /// Returns the values of all arguments.
     pub fn numbers(&self) -> Result<Vec<f64>> {
         self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
     }

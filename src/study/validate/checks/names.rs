@@ -1,6 +1,6 @@
-//! The names that formulas and texts of checks may use. These are columns of the row that a check is about, quoted
-//! figures (`tc_us`), numbers of published machines (`red_storm.stage_seconds`, in base units), cells of tables by the
-//! first field of their row (`bluegene_table_4.64.bgp_multi_gups`), and a check's own quantities.
+//! The names that formulas and texts of checks may use: columns of the row that a check is about, quoted figures (`tc_us`), numbers of
+//! published machines (`red_storm.stage_seconds`, in base units), cells of tables by the first field of their row
+//! (`bluegene_table_4.64.bgp_multi_gups`), and a check's own quantities.
 
 use super::{Place, Published};
 use apexmap_base::condition::{Condition, Formula, NameType};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub type Numbers = BTreeMap<String, f64>;
 
-/// Returns quoted figures, numbers of published machines and cells of tables.
+/// Quoted figures, numbers of published machines and cells of tables.
 pub fn numbers() -> Result<Numbers> {
     let mut numbers = Numbers::new();
     for (name, _) in TABLES.iter().filter(|(name, _)| !super::CHECKS.contains(name)) {
@@ -33,7 +33,6 @@ pub fn numbers() -> Result<Numbers> {
     Ok(numbers)
 }
 
-/// The names that a check can use.
 pub struct Names<'a> {
     pub published: &'a Published<'a>,
     pub place: Option<Place<'a>>,
@@ -41,7 +40,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Creates the names, with the numbers of a table's row if the check is about one.
+    /// With the numbers of a table's row, if the check is about one.
     pub fn new(published: &'a Published<'a>, place: Option<Place<'a>>) -> Self {
         let columns = |Place { table, row }: Place<'a>| {
             let cell = move |column: &String| Some((column.clone(), table.number(row, column)?));
@@ -58,18 +57,18 @@ impl<'a> Names<'a> {
         self.own.get(name).or_else(|| self.published.numbers.get(name)).copied()
     }
 
-    /// Returns whether the check's table has this column.
+    /// Whether the check's table has this column.
     pub fn is_column(&self, name: &str) -> bool {
         self.place.is_some_and(|place| place.table.columns.iter().any(|column| column == name))
     }
 
-    /// Returns the field of a column as the paper prints it; empty for other names.
+    /// The field of a column as the paper prints it; empty for other names.
     pub fn printed_text(&self, name: &str) -> &str {
         self.place.filter(|_| self.is_column(name)).map_or("", |place| place.table.word(place.row, name))
     }
 
-    /// Returns the printed values in a formula by their full names: `bluegene_table_4.64.bgp_multi_gups`. A row has its first two
-    /// fields as name if others have the same first one.
+    /// The printed values in a formula by their full names: `bluegene_table_4.64.bgp_multi_gups`. The name of a row has a second field if
+    /// others have the same first one.
     pub fn printed_values(&self, formula: &str) -> Vec<String> {
         let full_name = |word: &str| match self.place {
             Some(Place { table, row }) if self.is_column(word) => {
@@ -99,8 +98,7 @@ impl<'a> Names<'a> {
         words(formula).filter(|word| self.get(word).is_some()).map(|word| (word, NameType::Number)).collect()
     }
 
-    /// Fills a text with the values of its formulas: `{P}`, `{share:.1}` with one decimal, `{residual:+.1}` with a
-    /// sign.
+    /// Fills a text with the values of its formulas: `{P}`, `{share:.1}` with one decimal, `{residual:+.1}` with a sign.
     pub fn text(&self, template: &str) -> Result<String> {
         let mut parts = template.split('{');
         let mut text = parts.next().unwrap_or_default().to_owned();

@@ -5,10 +5,9 @@ use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::numerics::statistics;
 use apexmap_results::samples::estimate::Mean;
-use apexmap_theory::models;
-use apexmap_theory::paper_tables;
+use apexmap_theory::{models, paper_tables};
 
-/// Returns intercept and slope of the least-squares line through points of x, y and the standard deviation of y.
+/// Intercept and slope of the least-squares line through points of x, y and the standard deviation of y.
 pub(super) fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
     let sum = |term: &dyn Fn(f64, f64) -> f64| points.iter().map(|(x, y, sd)| term(*x, *y) / (sd * sd)).sum::<f64>();
     let (weights, x, y) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
@@ -21,8 +20,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Result<f64> {
     mean.map(|mean| mean.value).ok_or_else(|| Error::internal("a mean needs two rows of the table"))
 }
 
-/// Returns the values of formulas, one per argument, in the rows of the check's table. `others` leaves out the row of
-/// the check.
+/// The values of formulas, one per argument, in the rows of the check's table. `others` leaves out the row of the check.
 fn rows<const N: usize>(call: &Call, keys: [&str; N], others: bool) -> Result<Vec<[f64; N]>> {
     let place = call.names.place.ok_or_else(|| Error::internal("the check is not about a row of a table"))?;
     let Place { table, row } = place;
@@ -42,9 +40,8 @@ pub fn other_rows_mean(call: &Call) -> Result<f64> {
     mean(rows(call, ["of"], true)?.into_iter().flatten())
 }
 
-/// Returns the GUPS of P processors from the T_1 and T_C that best fit the powers of two in the hypercube paper's Table
-/// 2. The fit uses rows up to `most` except `without`: least squares of the relative errors of T_P, the time of a
-/// round.
+/// The GUPS of P processors from the T_1 and T_C that best fit the powers of two in the hypercube paper's Table 2, up to `most` except
+/// `without`: least squares of the relative errors of T_P, the time of a round.
 pub fn table_2_rate(call: &Call) -> Result<f64> {
     let (ranks, most, without) = (call.number("P")?, call.number("most")?, call.number("without")?);
     let rows = paper_tables::table("hypercube-table-2")?.pairs("processors", "gups").into_iter();
@@ -54,8 +51,7 @@ pub fn table_2_rate(call: &Call) -> Result<f64> {
     Ok(ranks / (round + stage * ranks.log2()))
 }
 
-/// Returns the median extra time per stage of the runs in a column of the hypercube paper's Table 3, relative to
-/// `single`. Runs on `without` processors are left out.
+/// The median extra time per stage in a column of the hypercube paper's Table 3, relative to `single`, except on `without` processors.
 pub fn table_3_stage(call: &Call) -> Result<f64> {
     let (single, without) = (call.number("single")?, call.number("without")?);
     let rows = paper_tables::table("hypercube-table-3")?.pairs("processors", call.word("column")?);
@@ -64,8 +60,7 @@ pub fn table_3_stage(call: &Call) -> Result<f64> {
     statistics::median(&stages).ok_or_else(|| Error::internal("the table has no stages"))
 }
 
-/// Returns the GUPS at Q from the round in parts, fitted to the hypercube paper's Tables 2 and 4 together, or from the
-/// fit `without` this point.
+/// The GUPS at Q from the round in parts, fitted to the hypercube paper's Tables 2 and 4, or from the fit `without` this point.
 pub fn table_4_rate(call: &Call) -> Result<f64> {
     let (look_ahead, without) = (call.number("Q")?, call.number("without")?);
     let by_parts = call.names.published.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
@@ -76,22 +71,21 @@ pub fn table_4_rate(call: &Call) -> Result<f64> {
     Ok(1e-9 * rate)
 }
 
-/// Returns the wrong words per word from the straight line through the other rows of the Blue Gene/P paper's Table 2
-/// (a).
+/// The wrong words per word from the straight line through the other rows of the Blue Gene/P paper's Table 2 (a).
 pub fn error_rate(call: &Call) -> Result<f64> {
     let points: Vec<_> = rows(call, ["x", "y", "deviation"], true)?.into_iter().map(Into::into).collect();
     let (none, slope) = line(&points);
     Ok(none + slope * call.number("x")?)
 }
 
-/// Returns the geometric mean over these rows of the ratio of variance to mean of the number of wrong words.
+/// The geometric mean over these rows of the ratio of variance to mean of the number of wrong words.
 pub fn burst(call: &Call) -> Result<f64> {
     let rows = rows(call, ["words", "ratio"], call.number("others")? == 1.0)?;
     Ok(mean(rows.iter().map(|[words, ratio]| (ratio * ratio * words).ln()))?.exp())
 }
 
-/// Returns the updates of four cores that queue for locks, relative to one core. Hold and free time come from the other
-/// two rows of the Blue Gene/P paper's Table 2 (b).
+/// The updates of four cores that queue for locks, relative to one core. Hold and free time come from the other two rows of the Blue
+/// Gene/P paper's Table 2 (b).
 pub fn lock_rate(call: &Call) -> Result<f64> {
     let (locks, model) = (call.number("locks")?, models::find("random_access.locks")?);
     let rate = |locks: f64, hold: f64, free: f64| model.predict(&[4.0, locks, 2.0], &[hold, free]).value;
@@ -102,9 +96,8 @@ pub fn lock_rate(call: &Call) -> Result<f64> {
     Ok(rate(locks, hold, free))
 }
 
-/// Returns the hold and free time, in units of the serial update, with which the queue gives two numbers of locks their
-/// rates. All rates are inversely proportional to the times, and fewer locks lose less the longer cores are free. The
-/// ratio of the rates therefore gives free over hold.
+/// The hold and free time, in units of the serial update, with which the queue gives two numbers of locks their rates. These are
+/// inversely proportional to the times, and fewer locks lose less the longer cores are free, so their ratio gives free over hold.
 fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> (f64, f64) {
     let [(fewer, slow), (more, fast)] = rows;
     let (mut low, mut high): (f64, f64) = (1e-6, 1e6);
@@ -118,8 +111,7 @@ fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> 
     (hold, hold * low)
 }
 
-/// Returns the number of rows of the Blue Gene/P paper's Table 4 where the bisection does not limit the multi-core
-/// algorithm.
+/// The number of rows of the Blue Gene/P paper's Table 4 where the bisection does not limit the multi-core algorithm.
 pub fn rows_below_bisection(_: &Call) -> Result<f64> {
     let mut rows = 0.0;
     for (nodes, _) in paper_tables::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups") {
