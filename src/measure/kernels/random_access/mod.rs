@@ -26,7 +26,7 @@ use problem::{Offset, OwnerBy, Starts};
 use random_stream::{IndexBits, StreamKind};
 pub use verify::{Rules, Tally, measure};
 
-use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed, send_handles};
+use super::shared::parameters::{HUGE_SHARE, PAGE_BYTES, PAGES, receive_buffers, seed_key, send_handles};
 use super::shared::updates::{layout, operation, random_stream, table};
 use crate::comm::Path;
 
@@ -76,7 +76,7 @@ const OFFSET: Key<Offset> = choice_key(
     "offset",
     "offset of all starting points: common, or none as in the reference implementation, whose first values are weak",
 );
-const SEED: Key<u64> = seed("seed: shifts the common offset; 1 leaves it unchanged");
+const SEED: Key<u64> = seed_key("seed: shifts the common offset; 1 leaves it unchanged");
 const OWNER_BY: Key<OwnerBy> = choice_key(
     "owner_by",
     "method to compute a word's owner: shift (needs a power of two of ranks), division, prediction (multiplication and \

@@ -1,8 +1,7 @@
 //! The table of simulated ranks. Its contents take memory but no virtual time: the driver charges the updates of the whole table.
 //! Ranks therefore store only a part of it. They make the updates of the whole table, divided among ranks in the same way.
 
-use super::{N_WORDS, UPDATES};
-use crate::kernels::prelude::*;
+use super::*;
 
 const MAX_WORDS_PER_RANK: u64 = 256;
 

@@ -3,10 +3,7 @@
 
 use super::chain::Chain;
 use super::parts::{self, Parts};
-use super::{BYTES, FAMILY, PAGES, check_region, prime, region_words, work_per_rank};
-use crate::hardware::line_words;
-use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::prelude::*;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.chase",

@@ -1,11 +1,10 @@
 //! Rounds of sends. Messages are received in place and each round is acknowledged.
 
-use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities};
+use super::*;
 use crate::comm::Messages;
-use crate::kernels::prelude::*;
 
 /// Between acknowledgements, in items: each has its own cache line.
 const LINE: usize = super::LINE_ITEMS;
