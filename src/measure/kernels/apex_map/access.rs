@@ -1,7 +1,6 @@
 //! The kinds of access to a block, and the bytes that they request and transfer.
 
-use super::{I, L, M};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::parameters::TRAFFIC;
 
 pub(super) const ACCESS: Key<Access> = choice_key(

@@ -2,7 +2,7 @@
 
 use super::access::{Access, WritePattern};
 use super::sums::vectors::{Kind, store_past_caches};
-use super::{Sum, sum_all};
+use super::*;
 
 #[derive(Clone, Copy, Debug)]
 pub struct AccessSpec {

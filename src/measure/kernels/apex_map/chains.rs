@@ -7,8 +7,7 @@ use super::sums::lanes::Lanes;
 use super::sums::vectors::{Kind, Width};
 use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
-use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, Sum, buffer_bytes, contents, memory};
-use crate::kernels::prelude::*;
+use super::*;
 
 const CHAINS: Key<u64> =
     key("chains", "number of concurrent chains of dependent accesses: a power of two, at most 32", integers(1..=32, 1));

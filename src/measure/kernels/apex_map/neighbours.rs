@@ -6,8 +6,7 @@ mod background;
 use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, time};
-use super::{ALPHA, FAMILY, I, L, M, N, OUTPUTS, PAGES, SEED, buffer_bytes, memory, sum_all, work};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::accesses::arrays;
 use background::{MESSAGE_WORDS, Neighbour, SingleRank};
 

@@ -2,8 +2,7 @@
 //! [`one_sided`](crate::kernels::shared::accesses::one_sided).
 
 use super::timing::Arrays;
-use super::{ALPHA, B, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::accesses::one_sided::run;
 
 pub static KERNEL: Kernel = Kernel {

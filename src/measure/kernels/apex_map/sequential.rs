@@ -7,8 +7,7 @@ use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, time};
 use super::writes::{self, ALL_OUTPUTS};
-use super::{ALPHA, FAMILY, I, L, M, N, PAGES, SEED, buffer_bytes, memory, sum_all};
-use crate::kernels::prelude::*;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "apex_map.sequential",

@@ -1,8 +1,7 @@
 //! The protocol and its differences from the paper are in [`two_sided`](crate::kernels::shared::accesses::two_sided).
 
 use super::timing::Arrays;
-use super::{ALPHA, B, FAMILY, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, buffer_bytes};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::accesses::two_sided::{POLL_EVERY, rings, run};
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = join(

@@ -7,8 +7,7 @@ use super::access_all::{self, AccessSpec as What};
 use super::draw::{Draws, Location, potential};
 use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, replay, time_accesses};
-use super::{I, L, N, OUTPUTS, PAGES, Sum, contents, local_words};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::parameters::TRAFFIC;
 
 pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = join(OUTPUTS, &TRAFFIC);

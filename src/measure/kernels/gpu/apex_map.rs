@@ -3,8 +3,7 @@
 //! words of a pass exceed the caches, so that a further pass finds none of them there.
 
 use super::device::{Device, Memory};
-use super::{DEVICE, FAMILY, WORK_ITEMS, open, output, time_passes};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::accesses::draw::Draws;
 use crate::kernels::shared::accesses::{ALPHA, HEADLINE, I as ARRAY, L, M as MEMORY, SEED};
 

@@ -1,7 +1,7 @@
 //! Two kernels of fixed size before each run. If they take longer than usual, the device does other work.
 
 use super::device::{Device, Memory};
-use crate::kernels::prelude::*;
+use super::*;
 use apexmap_base::disturbance::{Fact, Facts};
 use opencl3::program::Program;
 use std::cell::RefCell;

@@ -1,7 +1,6 @@
 //! The cycle through the lines has the order of a linear congruential generator of full period.
 
-use super::{DEVICE, FAMILY, Timed, open, output, region_bytes};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::numerics::gf2::lcg;
 
 pub static KERNEL: Kernel = Kernel {

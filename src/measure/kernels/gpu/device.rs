@@ -2,7 +2,7 @@
 //! words, so that no size overflows.
 
 use super::platforms::{Description, choose, devices};
-use crate::kernels::prelude::*;
+use super::*;
 use apexmap_base::units::exact_bytes;
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;

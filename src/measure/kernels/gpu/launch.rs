@@ -1,6 +1,5 @@
 use super::device::{Device, Memory, Times};
-use super::{DEVICE, FAMILY, Timed, open, output};
-use crate::kernels::prelude::*;
+use super::*;
 use opencl3::event::Event;
 use opencl3::program::Program;
 use std::time::Instant;

@@ -3,8 +3,7 @@
 //! `HPCC_starts` does. The updates are undone with the index by division.
 
 use super::device::{Device, Memory, Times};
-use super::{DEVICE, FAMILY, Timed, WORK_ITEMS, open, output, wait_for_all};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::numerics::gf2;
 use opencl3::program::Program;
 

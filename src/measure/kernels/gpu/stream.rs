@@ -1,8 +1,7 @@
 //! Unlike STREAM's, words are integers. Operations other than `read` have three arrays of a third each.
 
 use super::device::{Device, Memory};
-use super::{DEVICE, FAMILY, OUTPUTS, WORK_ITEMS, open, region_bytes, time_passes};
-use crate::kernels::prelude::*;
+use super::*;
 use opencl3::program::Program;
 
 pub static KERNEL: Kernel = Kernel {

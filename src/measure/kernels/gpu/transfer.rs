@@ -1,8 +1,7 @@
 //! After SHOC's BusSpeedDownload and BusSpeedReadback, by the same commands of OpenCL.
 
 use super::device::{Device, Memory, Times, failure};
-use super::{DEVICE, FAMILY, OUTPUTS, Timed, open, region_bytes, wait_for_all};
-use crate::kernels::prelude::*;
+use super::*;
 use opencl3::command_queue::CommandQueue;
 use opencl3::memory::{Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, ClMem};
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING};

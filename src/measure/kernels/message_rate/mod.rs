@@ -10,7 +10,6 @@ use super::shared::messages::{
     BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, PING_PONG,
     RANDOM, SEED, SENDERS, Shape, WINDOW, content, is_put, measure, remote_nodes, run_both_directions, run_route,
 };
-use super::{Bounded, Kernel, Refusal};
 use crate::kernels::prelude::*;
 
 const METHOD: &str = "Senders write messages in rounds. In a round, a sender sends a window of messages to each destination, \

@@ -1,8 +1,4 @@
-use super::{
-    BOTH_WAYS, BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, ONE_TO_MANY, ONE_WAY, OPERATION, Route, SEED,
-    SENDERS, Shape, Stream, WINDOW, family, refuse_uneven_nodes, remote_nodes, run_both_directions, run_route,
-};
-use crate::kernels::prelude::*;
+use super::*;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

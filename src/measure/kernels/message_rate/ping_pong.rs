@@ -3,11 +3,8 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, PING_PONG, Shape, WINDOW, family, is_put,
-};
+use super::*;
 use crate::comm::{Buffer, Messages, RmaWindow};
-use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "message_rate.ping_pong",

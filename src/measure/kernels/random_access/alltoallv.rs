@@ -2,11 +2,7 @@
 
 use super::layout::Owners;
 use super::table::Table;
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, bytes, measure, refuse_unusable_shift,
-};
-use crate::kernels::prelude::*;
+use super::*;
 
 use crate::kernels::shared::updates::round_lists::RoundLists;
 

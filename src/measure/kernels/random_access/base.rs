@@ -5,11 +5,7 @@
 
 use super::layout::Owners;
 use super::table::Table;
-use super::{
-    B, FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
-};
-use crate::kernels::prelude::*;
+use super::*;
 
 use crate::comm::{Inbox, Outbox};
 

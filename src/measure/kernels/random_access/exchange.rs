@@ -8,11 +8,7 @@ use super::grid::NodeGrid;
 use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, ON_NODE, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, bytes, measure, refuse_unusable_shift,
-};
-use crate::kernels::prelude::*;
+use super::*;
 
 use crate::comm::{Inbox, Outbox, Posting};
 

@@ -10,11 +10,7 @@
 
 use super::random_stream::Index;
 use super::table::{Pending, Placement, SpecialisedTable, Table};
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, ON_NODE, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, bytes, measure,
-};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::recursive_halving::{self, Stage};
 

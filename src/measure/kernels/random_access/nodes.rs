@@ -13,11 +13,7 @@ use super::shared::words::{Locking, Words, as_atomic_words};
 use super::shared::{CORES, measure_team, refuse_small_limit, sources};
 use super::table::Table;
 use super::verify::Clock;
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, bytes,
-};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::hardware::Hardware;

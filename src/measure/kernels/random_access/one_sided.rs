@@ -7,11 +7,7 @@ use super::random_stream::Generator;
 use super::random_stream::StreamKind;
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, bytes, measure, refuse_unusable_shift,
-};
-use crate::kernels::prelude::*;
+use super::*;
 
 use crate::comm::RmaWindow;
 

@@ -1,8 +1,7 @@
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
 use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
-use super::{INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Q, SEED, STARTS, STREAM, UPDATES};
-use crate::kernels::prelude::*;
+use super::*;
 use std::ops::Range;
 
 choice! {

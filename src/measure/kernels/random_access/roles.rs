@@ -14,12 +14,8 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, FULL, X, Y, Z, refuse_grid};
 use super::table::Table;
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OWNER_BY, OwnerBy, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, bytes, measure,
-};
+use super::*;
 use crate::comm::{Inbox, Outbox};
-use crate::kernels::prelude::*;
 pub use loads::LOADS;
 use loads::{DELAY, DELAYED, DISABLED, Idle, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};

@@ -4,11 +4,7 @@
 use super::operation::{Operation, with_operation};
 use super::problem::Problem;
 use super::table::{FAR_DISTANCE, Placement, SpecialisedTable, Table};
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, bytes, measure, problem, random_stream, work,
-};
-use crate::kernels::prelude::*;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "random_access.sequential",

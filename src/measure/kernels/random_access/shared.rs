@@ -15,11 +15,7 @@ use super::layout::{Layout, Owners};
 use super::random_stream::{Generator, Index};
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
-use super::{
-    FAMILY, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, bytes,
-};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::updates::round_lists::RoundLists;
 
 use crate::hardware::Hardware;

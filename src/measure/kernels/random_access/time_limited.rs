@@ -1,5 +1,4 @@
-use super::{N_WORDS, UPDATES, problem};
-use crate::kernels::prelude::*;
+use super::*;
 
 /// Below 1, because rates vary between runs.
 const MARGIN: f64 = 0.9;

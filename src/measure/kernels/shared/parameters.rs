@@ -1,4 +1,5 @@
 use crate::kernels::prelude::*;
+
 pub const PAGES: Key<Pages> =
     choice_key("pages", "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted");
 
@@ -11,7 +12,7 @@ pub(crate) fn add_traffic(outcome: &mut Outcome, bytes: f64) {
     outcome.outputs.insert(TRAFFIC[1].column, Value::Real(bytes / outcome.seconds));
 }
 
-pub(crate) const fn seed(meaning: &'static str) -> Key<u64> {
+pub(crate) const fn seed_key(meaning: &'static str) -> Key<u64> {
     key("seed", meaning, integers(0..=u64::MAX, 1))
 }
 

@@ -1,10 +1,7 @@
 //! The difference between the cost of a block of n lines and n times the cost of a line is the effect of prefetching.
 
 use super::read::{next_draw, time_batches};
-use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
-use crate::kernels::shared::sums::sum_all;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.blocks",

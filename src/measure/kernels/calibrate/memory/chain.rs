@@ -2,8 +2,7 @@
 //! adds no index to the value that it has read: on many processors, an access whose address is only a register takes one cycle
 //! less.
 
-use crate::hardware::line_words;
-use crate::kernels::prelude::*;
+use super::*;
 
 /// Words whose lines are known to begin each with the address of a line of the same words.
 #[derive(Clone, Copy, Debug)]

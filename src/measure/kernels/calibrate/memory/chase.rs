@@ -3,10 +3,8 @@
 
 use super::chain::Chain;
 use super::parts::{self, Parts};
-use super::{BYTES, FAMILY, PAGES, check_region, prime, region_words, work_per_rank};
-use crate::hardware::line_words;
-use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::prelude::*;
+use super::*;
+use crate::numerics::gf2::lcg;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.chase",
@@ -44,25 +42,17 @@ const OUTPUTS: [Output; 5] =
     [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
 /// A generator modulo a power of two that visits all numbers (Knuth, 3.2.1.2, Theorem A): the multiplier is 1 modulo 4, the
 /// increment odd.
-const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
 
 pub fn lines(point: &Point) -> u64 {
     region_words(point) / line_words() as u64
 }
 
-/// Returns the line that is `steps` steps after another one, with 2^n lines, by repeated squaring of the step.
-pub fn jump(line: u64, mut steps: u64, lines: u64) -> u64 {
-    let (mut a, mut c) = (MULTIPLIER, INCREMENT);
-    let (mut factor, mut summand) = (1u64, 0u64);
-    while steps > 0 {
-        if steps & 1 == 1 {
-            (factor, summand) = (factor.wrapping_mul(a), summand.wrapping_mul(a).wrapping_add(c));
-        }
-        (a, c) = (a.wrapping_mul(a), c.wrapping_mul(a).wrapping_add(c));
-        steps >>= 1;
-    }
-    line.wrapping_mul(factor).wrapping_add(summand) & (lines - 1)
+/// Returns the line that is `steps` steps after another one, with 2^n lines.
+pub fn jump(line: u64, steps: u64, lines: u64) -> u64 {
+    // The summand of a leap is that of the increment 1.
+    let (factor, summand) = lcg::leap(steps);
+    line.wrapping_mul(factor).wrapping_add(summand.wrapping_mul(INCREMENT)) & (lines - 1)
 }
 
 #[derive(Clone, Copy)]

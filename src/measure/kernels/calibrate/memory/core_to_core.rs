@@ -1,11 +1,9 @@
 //! An operation is a handover, half of a round. Both ranks spin on the line without a pause; all others wait.
 
-use super::FAMILY;
 use super::parts::{self, Parts};
+use super::*;
 use crate::comm::Transport;
 use crate::comm::threads::ThreadComm;
-use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
-use crate::kernels::prelude::*;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

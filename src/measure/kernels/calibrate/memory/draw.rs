@@ -1,8 +1,7 @@
 //! A single process draws each array while the clock is stopped. Meanwhile other users of the machine evict lines from shared
 //! caches, so models need the time of a draw.
 
-use crate::kernels::calibrate::{FAMILY, gather_outcome};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::accesses::draw::{Draws, Location};
 use crate::kernels::shared::accesses::{ALPHA, I, L, M, N, SEED, check};
 
@@ -17,6 +16,7 @@ pub static KERNEL: Kernel = Kernel {
     method: "Every rank draws the addresses of accesses into one array repeatedly; no memory is read. The time is \
         that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
         one by one.",
+    outputs: OUTPUTS,
     refuse: check,
     work: |point| Work::new(address_count(point) as f64 * point.ranks as f64, "place", 8.0, "8 per place"),
     buffer_bytes: |point| I.of(point) * WORD_BYTES,

@@ -4,10 +4,7 @@
 
 use super::read::{Places, follow_differences, prepare};
 use super::stream::{fill, sum};
-use super::{BYTES, FAMILY, PAGES, check_region, index_contents, prime, region_words};
-use crate::kernels::calibrate::OUTPUTS;
-use crate::kernels::prelude::*;
-use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.loaded",

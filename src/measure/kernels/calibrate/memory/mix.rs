@@ -2,10 +2,7 @@
 //! sequences differ by at most one.
 
 use super::read::{Places, prepare};
-use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
-use crate::kernels::shared::sums::sum_all;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.mix",

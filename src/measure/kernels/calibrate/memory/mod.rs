@@ -16,10 +16,11 @@ pub mod stream;
 pub mod stride;
 pub mod update_parts;
 
-use super::MEMORY_OUTPUTS;
-use crate::kernels::prelude::*;
+use super::*;
 
+use crate::hardware::line_words;
 use crate::kernels::shared::accesses::warm_up::prime;
+use crate::kernels::shared::sums::sum_all;
 
 const BYTES: Key<u64> =
     key("bytes", "size of the region, one per rank, a power of two", integers(1 << 10..=1 << 40, 256 << 20))

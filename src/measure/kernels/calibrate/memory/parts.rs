@@ -1,7 +1,8 @@
 //! A loop of microseconds is timed in parts until two consecutive parts take the same time. The last part counts. The first is
 //! often slower: the core's clock is still rising, and caches and predictors have not adapted to the loop.
 
-use crate::kernels::prelude::*;
+use super::*;
+
 /// Two parts that differ by at most this fraction take the same time.
 pub const MAX_DIFFERENCE: f64 = 0.02;
 /// For further parts after the minimum time.

@@ -1,11 +1,8 @@
 //! With `spread = "pages"` a region has the same number of lines as one of 1/64 of the size (lines of 64 B, pages of 4 KiB), each
 //! on a different line of its page, but each needs a separate address translation.
 
-use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
+use super::*;
 use crate::hardware::{base_page_bytes, huge_page_bytes, line_words};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
-use crate::kernels::shared::sums::sum_all;
 use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
 use crate::prefetch;
 

@@ -2,10 +2,7 @@
 //! wait shows how many.
 
 use super::chase::{Cycle, lines};
-use super::{BYTES, FAMILY, PAGES, check_region, prime, region_words, work_per_rank};
-use crate::hardware::line_words;
-use crate::kernels::calibrate::{MEMORY_OUTPUTS, gather_outcome};
-use crate::kernels::prelude::*;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.residence",

@@ -1,10 +1,7 @@
 //! A miss among many hits costs its full latency; a miss among other misses costs a part of it.
 
 use super::read::{BATCH, READS, batch_count, next_draw, time_batches};
-use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
-use crate::kernels::shared::sums::sum_all;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.sparse",

@@ -1,12 +1,8 @@
 //! Most processors also read the result's line before they store to it; separate outputs include these bytes. Unlike STREAM's,
 //! words are integers. Stores do not bypass the caches.
 
-use super::{BYTES, FAMILY, PAGES, check_region, index_contents, region_words, work_per_rank};
-use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
-use crate::kernels::prelude::*;
-use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use super::*;
 use crate::kernels::shared::parameters::{TRAFFIC, add_traffic};
-use crate::kernels::shared::sums::sum_all;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.stream",

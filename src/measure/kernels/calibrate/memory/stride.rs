@@ -1,8 +1,5 @@
 use super::stream::sum;
-use super::{BYTES, FAMILY, PAGES, check_region, prepare_region, region_words, work_per_rank};
-use crate::kernels::calibrate::{OUTPUTS, gather_outcome};
-use crate::kernels::prelude::*;
-use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES};
+use super::*;
 use crate::kernels::shared::parameters::{TRAFFIC, add_traffic};
 
 pub static KERNEL: Kernel = Kernel {

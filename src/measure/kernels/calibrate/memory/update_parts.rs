@@ -1,8 +1,6 @@
 //! The parts of an update of RandomAccess.
 
-use super::{BATCH, BYTES, FAMILY, PAGES, VALUES, check_region, index_contents, region_words, work_per_rank};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::updates::division::divide;
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};

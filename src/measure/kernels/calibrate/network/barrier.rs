@@ -1,7 +1,5 @@
-use super::{FAMILY, require_two_ranks};
+use super::*;
 use crate::comm::{Buffer, RmaWindow};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.barrier",

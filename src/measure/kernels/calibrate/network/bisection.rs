@@ -1,6 +1,6 @@
 //! If ranks are assigned node by node, the halves are halves of the machine.
 
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::messages::{self, BOTH_WAYS, run_both_directions};
 
 pub static KERNEL: Kernel = Kernel {

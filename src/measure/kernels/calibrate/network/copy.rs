@@ -1,6 +1,4 @@
-use super::FAMILY;
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
+use super::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.copy",

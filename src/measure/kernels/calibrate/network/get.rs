@@ -1,7 +1,5 @@
-use super::{FAMILY, contents, mailbox, pair, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
+use super::*;
 use crate::comm::GetWindow;
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.get",

@@ -1,7 +1,5 @@
-use super::{FAMILY, contents, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
+use super::*;
 use crate::comm::{Inbox, Outbox};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
 use crate::kernels::shared::messages;
 
 pub static KERNEL: Kernel = Kernel {

@@ -12,8 +12,7 @@ pub mod pair;
 pub mod poll;
 pub mod request;
 
-use super::FAMILY;
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::messages::{MESSAGE_BYTES, MESSAGES};
 use crate::observer;
 

@@ -1,9 +1,7 @@
 //! One-sided costs: each rank of the first half sends windows of messages to its partner in the second half.
 
-use super::{FAMILY, require_pairs};
+use super::*;
 use crate::comm::{Messages, UNEXPECTED_MESSAGES};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
 use crate::kernels::shared::messages::MESSAGE_BYTES;
 use crate::kernels::shared::messages::content::{fill, identity, is_intact, stamp};
 

@@ -1,9 +1,7 @@
 //! An empty poll is the cost of an iteration without a message, for a rank that serves others.
 
-use super::{FAMILY, require_two_ranks};
+use super::*;
 use crate::comm::{Inbox, Outbox};
-use crate::kernels::calibrate::gather_outcome;
-use crate::kernels::prelude::*;
 
 pub static KERNEL: Kernel = Kernel {
     id: "calibrate.poll",

@@ -1,8 +1,7 @@
 //! Apex-Map's protocols without its distribution of addresses. A remote access among local ones costs a whole exchange; one among
 //! other remote ones costs a part of it. If M/P fits into a cache, the time is that of the protocol.
 
-use super::FAMILY;
-use crate::kernels::prelude::*;
+use super::*;
 use crate::kernels::shared::accesses::draw::GIVEN_REMOTE_SHARE;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
 use crate::kernels::shared::accesses::{

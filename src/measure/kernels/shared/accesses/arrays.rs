@@ -1,5 +1,4 @@
-use super::{ALPHA, I, L};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::numerics::power_law::remote_share;
 
 /// In seconds, computed with the costs below. These are lower bounds: runs almost always take longer.

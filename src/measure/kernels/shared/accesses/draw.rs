@@ -1,7 +1,6 @@
 //! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
-use super::{ALPHA, L, M, SEED, local_words};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::numerics::power_law::PowerLaw;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;

@@ -12,7 +12,7 @@ pub mod warm_up;
 
 use crate::kernels::prelude::*;
 pub(crate) use crate::kernels::shared::parameters::PAGES;
-use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed, send_handles};
+use crate::kernels::shared::parameters::{HUGE_SHARE, PAGE_BYTES, receive_buffers, seed_key, send_handles};
 use apexmap_base::units::size_of_words;
 use draw::{Location, potential};
 
@@ -38,7 +38,7 @@ pub static N: Key<u64> = key(
     chosen(1..=1 << 32, "I, L, alpha and P", arrays::count),
 )
 .in_column("index_arrays", Unit::None);
-pub const SEED: Key<u64> = seed("seed of the random addresses");
+pub const SEED: Key<u64> = seed_key("seed of the random addresses");
 pub const B: Key<u64> = receive_buffers("receive buffers: maximum outstanding remote accesses per rank");
 pub const SMSG: Key<u64> = send_handles(
     "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",

@@ -5,9 +5,8 @@
 use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
-use super::{B, L, memory};
+use super::*;
 use crate::comm::GetWindow;
-use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::Accumulator;
 
 pub(crate) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {

@@ -2,8 +2,7 @@
 
 use super::draw::{Draws, Location};
 use super::tally::{PassTally, TimedRank};
-use super::{I, N, warm_up};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::numerics::statistics::{Summary, median};
 use crate::observer;
 

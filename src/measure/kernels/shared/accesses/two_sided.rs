@@ -6,9 +6,8 @@
 use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, run_quarters, time};
-use super::{B, L, NSER, SMSG, memory};
+use super::*;
 use crate::comm::{Inbox, MailboxCapacity, MemoryOutbox, Outbox};
-use crate::kernels::prelude::*;
 use crate::kernels::shared::sums::Accumulator;
 use crate::numerics::statistics::median;
 

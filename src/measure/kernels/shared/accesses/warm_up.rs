@@ -2,8 +2,7 @@
 
 use super::draw::{Draws, Location};
 use super::tally::TimedRank;
-use super::{I, L};
-use crate::kernels::prelude::*;
+use super::*;
 
 /// The number of index arrays doubles from group to group, until two consecutive groups take the same time per array. Groups grow
 /// because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.

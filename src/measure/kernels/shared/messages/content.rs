@@ -1,4 +1,5 @@
-use crate::kernels::prelude::*;
+use super::*;
+
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {
     seed(&[sender as u64, receiver as u64, number as u64])
 }

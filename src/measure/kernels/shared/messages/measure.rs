@@ -1,7 +1,6 @@
 //! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
-use super::{CACHES, Caches, Shape, invalidated_bytes};
-use crate::kernels::prelude::*;
+use super::*;
 use crate::numerics::statistics::quantile;
 use crate::observer;
 

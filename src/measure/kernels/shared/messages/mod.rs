@@ -10,7 +10,7 @@ pub mod route;
 mod two_sided;
 
 use crate::kernels::prelude::*;
-use crate::kernels::shared::parameters::seed;
+use crate::kernels::shared::parameters::seed_key;
 use crate::provenance;
 use route::{Route, Stream};
 
@@ -53,7 +53,7 @@ pub const SENDERS: Key<u64> = key(
     integers(1..=1 << 16, 1),
 )
 .in_column("senders_per_node", Unit::None);
-pub(crate) const SEED: Key<u64> = seed("seed of the random destinations");
+pub(crate) const SEED: Key<u64> = seed_key("seed of the random destinations");
 
 /// An `int` of the paper.
 const ITEM_BYTES: u64 = 4;

@@ -1,11 +1,10 @@
 //! Rounds of puts. Each round is complete at its targets before the next one begins.
 
-use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, exchange_words, identities};
+use super::*;
 use crate::comm::{Buffer, RmaWindow};
-use crate::kernels::prelude::*;
 
 struct Rounds<'a, W, R> {
     window: W,

@@ -1,4 +1,5 @@
-use crate::kernels::prelude::*;
+use super::*;
+
 /// The destinations of a sender. They are computed while the clock runs, as in the paper's loops.
 pub trait Route {
     fn for_each_destination(&self, to: impl FnMut(usize));

@@ -1,14 +1,10 @@
 //! Rounds of sends. Messages are received in place and each round is acknowledged.
 
-use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities};
+use super::*;
 use crate::comm::Messages;
-use crate::kernels::prelude::*;
-
-/// Between acknowledgements, in items: each has its own cache line.
-const LINE: usize = super::LINE_ITEMS;
 
 struct Rounds<'a, C: PointToPoint + 'a, R> {
     data: C::Messages<'a>,
@@ -44,8 +40,11 @@ pub fn run<C: PointToPoint, R: Route>(
     for (buffer, &identity) in data.outgoing().chunks_exact_mut(shape.stride).zip(&outgoing) {
         fill(&mut buffer[..shape.items], identity);
     }
-    let acknowledgements =
-        if acknowledged { Some(comm.messages(Tag::Reply, LINE, peers.destinations.len() * LINE)?) } else { None };
+    let acknowledgements = if acknowledged {
+        Some(comm.messages(Tag::Reply, LINE_ITEMS, peers.destinations.len() * LINE_ITEMS)?)
+    } else {
+        None
+    };
     let messages = if shape.one_buffer {
         (peers.destinations.iter().map(|&(_, count)| count).sum::<usize>()) as f64
     } else {
@@ -85,7 +84,7 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
         // Receives are posted before any message is sent.
         if let Some(acknowledgements) = &mut self.acknowledgements {
             for (i, &(to, _)) in self.peers.destinations.iter().enumerate() {
-                acknowledgements.irecv(i * LINE, 1, to);
+                acknowledgements.irecv(i * LINE_ITEMS, 1, to);
             }
         }
         let mut offset = 0;
