@@ -73,7 +73,7 @@ pub struct LegendEntry {
 }
 
 /// Empty if no curve has a name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Legend {
     pub title: Vec<String>,
     pub entries: Vec<LegendEntry>,
@@ -94,21 +94,13 @@ impl Legend {
         labels.iter().any(|label| !label.is_empty()).then(|| names(labels))
     }
 
-    fn empty() -> Self {
-        Self { title: Vec::new(), entries: Vec::new(), size: (0.0, 0.0) }
-    }
-
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub fn height(&self) -> f64 {
-        self.size.1
-    }
-
     /// One column next to the axes. Names that need too many lines are cut in the middle, because they usually differ at their ends.
     pub fn column(labels: &[&str], height: f64) -> Self {
-        let Some(names) = Self::split_labels(labels) else { return Self::empty() };
+        let Some(names) = Self::split_labels(labels) else { return Self::default() };
         let widest = names.widest();
         let count = names.own.len() as f64;
         let line = (height / count).clamp(15.0, 22.0);
@@ -138,7 +130,7 @@ impl Legend {
 
     /// As many columns as fit below axes of this width.
     pub fn rows(labels: &[&str], width: f64) -> Self {
-        let Some(names) = Self::split_labels(labels) else { return Self::empty() };
+        let Some(names) = Self::split_labels(labels) else { return Self::default() };
         let widest = names.widest() + NAME_OFFSET + HALF_SAMPLE + 12.0;
         let columns = ((width / widest) as usize).clamp(1, names.own.len());
         let room = width / columns as f64;

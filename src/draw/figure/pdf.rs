@@ -1,17 +1,14 @@
-//! PDF documents of one page. Text is drawn as the outlines of its glyphs, so that a figure looks the same everywhere and needs
-//! no fonts.
-
-use std::collections::HashMap;
-
-use pdf_writer::{Content, Finish, Name, Pdf as Document, Rect as Area, Ref, TextStr};
-use plotters::style::RGBColor;
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+//! PDF documents of one page, with the outlines of glyphs: a figure looks the same everywhere and needs no fonts.
 
 use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
 use super::sheet::Sheet;
 use super::text::{Font, Side};
 use apexmap_base::error::{Error, Result};
+use pdf_writer::{Content, Finish, Name, Pdf as Document, Rect as Area, Ref, TextStr};
+use plotters::style::RGBColor;
+use std::collections::HashMap;
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 const POINTS: f64 = 72.0;
 /// Of zlib: small files at little time.

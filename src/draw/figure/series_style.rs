@@ -1,12 +1,6 @@
 //! Colour, marker and dashes of a series of curves.
 
-use plotters::style::RGBColor;
-
-use super::canvas::Canvas;
-use super::colour::{SERIES, WHITE, ramp};
-use super::geometry::Xy;
-use super::sheet::Style;
-use apexmap_base::error::Result;
+use super::prelude::*;
 
 /// No two series of a figure have the same.
 #[derive(Clone, Copy)]

@@ -1,18 +1,9 @@
-//! The contents of the box of a 3-D surface. Cells are drawn from the far corner to the near one, so that nearer cells
-//! cover those behind them.
-
-use ndarray::Array2;
-use plotters::style::RGBColor;
+//! The box of a 3-D surface. Cells are drawn from the far corner to the near one, so that nearer cells cover those behind.
 
 use super::bands::{self, Corner};
-use super::canvas::Canvas;
-use super::colour::{INK, viridis};
 use super::frame::{self, Mark};
-use super::text::{self, Font, Side};
-use super::ticks::Scale;
-use super::view::BOX_HEIGHT;
-use super::view::Camera;
-use apexmap_base::error::Result;
+use super::prelude::*;
+use super::view::{BOX_HEIGHT, Camera};
 
 /// Across the whole height; a patch has one colour.
 const SHADES: f64 = 36.0;

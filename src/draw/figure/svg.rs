@@ -1,14 +1,11 @@
-//! Compact SVG documents: a surface or a contour plot consists of thousands of patches, and an HTML page holds many
-//! figures. Neighbouring polygons or lines of one look become one path with relative steps from corner to corner.
-
-use std::fmt::Write;
-
-use plotters::style::RGBColor;
+//! Compact SVG: a surface has thousands of patches, and a page many figures. Neighbouring shapes of one look become one path.
 
 use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
 use super::text::{Font, Side};
 use apexmap_base::error::Result;
+use plotters::style::RGBColor;
+use std::fmt::Write;
 
 /// Units of the view box per pixel: coordinates are whole tenths of pixels.
 const FINER: f64 = 10.0;

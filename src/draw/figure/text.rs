@@ -1,11 +1,9 @@
 //! Text of a figure: the embedded font, the width of text in it, and the cutting and wrapping of long text.
 
-use std::sync::OnceLock;
-
-use plotters::style::{FontDesc, FontFamily, FontStyle, RGBColor, register_font};
-
 use super::colour::INK;
 use apexmap_base::error::{Error, Result};
+use plotters::style::{FontDesc, FontFamily, FontStyle, RGBColor, register_font};
+use std::sync::OnceLock;
 
 /// Font sizes in pixels of the em.
 pub const TITLE: f64 = 18.0;

@@ -68,9 +68,8 @@ fn point_differences(machines: &[Machine], point: &Point) -> Vec<(&'static str, 
 }
 
 /// All pages and figures then show the differences.
-pub fn require_allowed(differences: Vec<Difference>, mut allowed: AllowedDifferences) -> Result<Vec<Difference>> {
-    let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
-    let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();
+pub fn require_allowed(differences: Vec<Difference>, allowed: &AllowedDifferences) -> Result<Vec<Difference>> {
+    let refused: Vec<&Difference> = differences.iter().filter(|difference| !allowed.has(difference.name)).collect();
     if refused.is_empty() {
         return Ok(differences);
     }

@@ -75,7 +75,7 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     }
     let points = matching::match_points(machines, &matching)?;
     let matched: Vec<usize> = (0..points.points.len()).filter(|&index| points.points[index].is_matched()).collect();
-    let differences = comparability::require_allowed(comparability::differences(machines, &points), matching.allowed)?;
+    let differences = comparability::require_allowed(comparability::differences(machines, &points), &matching.allowed)?;
     if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
         return Err(comparability::no_common_point(machines, &points));
     }

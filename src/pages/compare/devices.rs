@@ -1,7 +1,6 @@
-//! Comparisons of processors with devices: one process, one node and one device are three things.
+//! Comparisons of processors with devices, whose kernels repeat experiments of processors.
 //!
-//! A kernel of a device repeats the experiment of a processor's kernel. Its points are matched by the locality of their accesses,
-//! alpha and L, with all points of the processor: any number of processes, pages and memory size. Rates are totals.
+//! Points match by alpha and L, for any number of processes, pages and memory size. Rates are totals.
 
 use super::machine::Machine;
 use super::points::{PointData, Points};

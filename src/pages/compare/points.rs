@@ -135,7 +135,7 @@ impl Point {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Points {
     /// Sorted by class and values.
     pub points: Vec<Point>,

@@ -1,12 +1,11 @@
-//! Ratios of two machines: by point, their geometric mean, and the decision which differ from 1.
+//! Ratios of two machines: by point, and the decision which differ from 1.
 //!
-//! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore
-//! adjusted, so that on average at most 5 % of the points called different are false (Benjamini and Hochberg, see
-//! [`apexmap_theory::statistics::rank_tests`]). Ratios of two values that cards determine have no noise, so nothing is tested:
-//! their interval is the ratio.
+//! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore adjusted:
+//! at most 5 % of the points called different are false (Benjamini and Hochberg, [`apexmap_theory::statistics::rank_tests`]). Ratios of two
+//! values that cards determine have no noise, so nothing is tested: their interval is the ratio.
 //!
 //! [`Direction`] is the one place that decides. Samples of single launches decide nothing, because launches of one machine differ, and
-//! neither does a difference that is as large as the cost of a disturbance on the slower side.
+//! neither does a difference as large as the cost of a disturbance on the slower side.
 
 use super::points::PointData;
 use apexmap_base::units::{NumberStyle, is_informative, number};

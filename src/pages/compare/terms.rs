@@ -1,15 +1,12 @@
-//! Explains the ratio of two machines by the terms of Apex-Map's model at the matched points.
-//!
-//! The cards of both machines give the times of all terms. The part of the measured ratio that the cards do not predict is a
-//! separate term, so that the parts of a point add up to the logarithm of the measured ratio of times.
+//! Explains the ratio of two machines by the terms of Apex-Map's model, with the times of both cards, at the matched points.
 //!
 //! SOURCE: B. W. Ang, The LMDI approach to decomposition analysis: a practical guide, Energy Policy 33 (2005), pages 867 to 871:
 //!   the logarithmic mean Divisia index (LMDI-I), of sums.
 //! DEFINITION: let A and B be sums of terms. The term i contributes (b_i - a_i) / L(A, B) to ln(B / A), with the logarithmic mean
 //!   L(A, B) = (B - A) / ln(B / A).
 //!
-//! The parts always add up, for any terms and any distance between the sums. If the sides are exchanged, they only change their
-//! signs. They do not depend on an order of the terms. A term may be zero on one side or both.
+//! The parts always add up, and exchanging the sides only changes their signs. A term may be zero on one side or both. What the cards
+//! do not predict is a part of its own.
 
 use super::comparison::Comparison;
 use super::machine::Machine;

@@ -1,7 +1,6 @@
 //! The explorer: one panel for all numbers of a result, with a map, two slices and a table that show the same cell.
 //!
-//! This module makes the data of the panel and its script. The script consists of small ES modules (`*.mjs`), which the tests
-//! also run under node, and of d3-contour and d3-array in `vendor/`, unchanged.
+//! Its script is ES modules (`*.mjs`), which tests also run under node, and d3-contour and d3-array in `vendor/`, unchanged.
 
 mod cells;
 mod terms;

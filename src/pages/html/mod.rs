@@ -1,8 +1,7 @@
 //! The style, the figures and the other parts that all HTML pages share.
 //!
-//! A template extends `page.html`, takes its parts from `parts.html`, and is filled with a context of plain data. The template
-//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, which adds interaction; without
-//! the script all content is visible. The script is `page.js` and small ES modules (`*.mjs`), which tests also run under node.
+//! A template extends `page.html` and takes its parts from `parts.html`; the engine escapes all text from files. A page is one file that
+//! loads nothing. Without its script, `page.js` and ES modules (`*.mjs`) that tests also run under node, all content is visible.
 
 mod corners;
 mod figure_list;

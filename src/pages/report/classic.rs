@@ -1,16 +1,12 @@
 //! The first section of a calibration's report: the classic numbers, and figures of the measurements behind them.
 
-use super::input::Input;
-use crate::html::{Drawing, Picture};
-use apexmap_base::error::Result;
+use super::prelude::*;
 use apexmap_base::provenance::Host;
-use apexmap_base::units::{self, Unit};
-use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
+use apexmap_draw::figure::{Axis, Grid, Landmark, LandmarkStyle};
 use apexmap_study::calibrate::classic::{self, Row};
 use apexmap_study::calibrate::staircase::{Rung, rungs};
-use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
+use apexmap_theory::machine::{NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
-use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct ClassicNumbers {

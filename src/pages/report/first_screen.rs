@@ -1,18 +1,15 @@
 //! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
 
-use super::input::Input;
+use super::prelude::*;
 use super::ratio;
 use super::summary::SummaryRow;
 use super::{Parameters, Section, Surfaces};
-use crate::html::{CornerCell, Corners, Picture};
-use apexmap_base::error::Result;
+use crate::html::{CornerCell, Corners};
 use apexmap_base::provenance::PlainNode;
 use apexmap_draw::plot::FigureKind;
-use apexmap_results::samples::groups::SampleGroup;
 use apexmap_run::sweep::figures::parse_figures;
 use apexmap_study::answers::memory_sizes::MemorySizes;
 use apexmap_study::answers::stream::Stream;
-use serde::Serialize;
 
 /// Besides the corners and the sentences.
 #[derive(Default, Serialize)]

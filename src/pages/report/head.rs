@@ -1,23 +1,16 @@
 //! The parts that the reports of all sweeps have: what was measured, where and when, the samples, methods and sources.
 
 use super::embedded::Embedded;
-use super::input::Input;
+use super::prelude::*;
 use crate::html::{self, Banner};
-use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
-use apexmap_base::units::{self, plural};
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
-use apexmap_results::table::columns::{self, NODE_TYPE, label};
+use apexmap_results::table::columns::{NODE_TYPE, label};
 use apexmap_results::table::derived_columns::SHARE;
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_theory::bounds::DEVICE_NAME;
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 #[derive(Serialize)]

@@ -1,6 +1,4 @@
-//! The report: one self-contained HTML file about one result.
-//!
-//! The report renders `report.html` with a context of plain data. The template engine escapes all text from files.
+//! The report: one self-contained HTML file about one result, `report.html` with a context of plain data.
 
 pub mod classic;
 pub mod embedded;
@@ -15,6 +13,7 @@ mod overview;
 mod own_figures;
 mod pictures;
 pub mod placement;
+mod prelude;
 pub mod ratio;
 pub mod regimes;
 pub mod share;
@@ -23,15 +22,7 @@ pub mod summary_table;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
-use crate::html::{self, Corners, Picture, Viewer};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::units;
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
+use crate::html::{self, Corners, Viewer};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_study::answers::declared::{self, Declared};
@@ -39,12 +30,11 @@ use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::trade::{self, Trade};
 use first_screen::FirstScreen;
 use head::Head;
-use input::Input;
 use model_fits::PlannedFits;
 use overview::Overview;
 use placement::PlacedLaunch;
+use prelude::*;
 use regimes::Regime;
-use serde::Serialize;
 use summary::SummaryRow;
 use warnings::Remarks;
 

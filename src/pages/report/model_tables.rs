@@ -1,14 +1,12 @@
-//! The tables of the section on models: parameters, goodness of fits and of predictions, and the comparison of compact models with the
-//! large one, fitted to the same samples, which shows how much of a machine few numbers describe.
+//! The tables on models: parameters, goodness, and compact models next to the large one, which shows what few numbers describe.
 
-use apexmap_base::units::{Unit, amount, is_informative};
+use super::prelude::*;
+use apexmap_base::units::{amount, is_informative};
 use apexmap_study::model_fit::groups::FitGroup;
 use apexmap_study::model_fit::{self, card};
 use apexmap_theory::fit::baseline::Baseline;
 use apexmap_theory::fit::{self, Fit};
 use apexmap_theory::models::{self, Model};
-use serde::Serialize;
-use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct NumberRow {

@@ -1,12 +1,6 @@
 //! Figures 11 to 13 of the NIC message-rate paper for the machine of a result: message streams and the machine's limits.
 
-use super::input::Input;
-use crate::html::{Drawing, Picture};
-use apexmap_base::error::Result;
-use apexmap_base::units::Unit;
-use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells::Cell;
+use super::prelude::*;
 use apexmap_theory::bounds;
 
 /// For each operation and number of senders, if there are streams over message sizes and a card.

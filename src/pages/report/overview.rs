@@ -1,21 +1,17 @@
 //! The overview of a report: a few plain sentences and key numbers, computed from the samples.
 
 use super::head::distinct;
-use super::input::Input;
+use super::prelude::*;
 use crate::html::capitalize;
-use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::text_table::list_words;
-use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
-use apexmap_results::samples::cells::Cell;
-use apexmap_results::samples::groups::SampleGroup;
+use apexmap_base::units::{NumberStyle, number, quantity};
 use apexmap_results::samples::plain_names::plain_name;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE};
+use apexmap_results::table::columns::{ColumnDescription, NODE_TYPE};
 use apexmap_study::answers::declared;
 use apexmap_study::answers::stream::Stream;
 use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
-use serde::Serialize;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {

@@ -1,16 +1,11 @@
 //! The figures that the sweep requests, and the surfaces of the interactive viewer.
 
-use super::input::Input;
 use super::pictures::size_marks;
-use crate::html::{Drawing, Picture, Viewer, ViewerSurface};
-use apexmap_base::error::Result;
-use apexmap_draw::figure::{CurvePoint, Figure, Grid, Series};
+use super::prelude::*;
+use crate::html::{Viewer, ViewerSurface};
+use apexmap_draw::figure::Grid;
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
 const MEMORY: &str = "memory_words";

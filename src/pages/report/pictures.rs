@@ -1,18 +1,12 @@
 //! The figures of a report.
 
-use super::input::Input;
+use super::prelude::*;
 use super::regimes;
-use crate::html::{Drawing, Picture, capitalize, file_name};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{self, Unit};
-use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity};
+use crate::html::{capitalize, file_name};
+use apexmap_draw::figure::{Landmark, LandmarkStyle};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, add_codes, figure};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_results::table::derived_columns::SHARE;
 use apexmap_study::answers::memory_sizes::RateStep;
-use serde::Serialize;
 
 /// The report lists further groups, which `apexmap plot` can draw.
 pub const MAX_SURFACES: usize = 6;

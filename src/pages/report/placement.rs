@@ -1,13 +1,11 @@
 //! Placement of ranks and memory, and warnings about it.
 
+use super::prelude::*;
 use apexmap_base::provenance::Placement;
-use apexmap_base::units::plural;
-use apexmap_results::disk::manifest::{LaunchEnd, Manifest, SimulatedMachine};
+use apexmap_results::disk::manifest::{LaunchEnd, SimulatedMachine};
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
-use apexmap_results::samples::Samples;
 use apexmap_run::drive::remote_memory;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Fraction of a rank's pages on other NUMA nodes above which the report warns.
 const PAGES_ELSEWHERE: f64 = 0.05;

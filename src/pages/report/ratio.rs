@@ -1,14 +1,9 @@
 //! Figures of ratios: Apex-Map relative to ping-pong, Figure 2 of the Apex-Map paper, and the pairs of a paired comparison.
 
-use super::input::Input;
-use crate::html::{Drawing, Picture};
-use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, WORD_BYTES, bytes, short_number};
-use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells::Cell;
+use super::prelude::*;
+use apexmap_base::units::{WORD_BYTES, bytes};
 use apexmap_results::samples::estimate;
-use apexmap_results::table::columns::{ALPHA, BLOCK, label};
+use apexmap_results::table::columns::label;
 use apexmap_study::paired::pairs_of;
 use apexmap_theory::paper_tables::quoted_number;
 

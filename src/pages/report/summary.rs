@@ -1,18 +1,12 @@
 //! The summary at the end of a run and in a report: the corners of every group's surface, its best and its worst point.
 
+use super::prelude::*;
 use super::share;
 use crate::html::{block_length, corner_places};
-use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
-use apexmap_base::units::{self, Unit};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::estimate::unknown_interval_basis;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::plain_limit;
-use apexmap_results::table::columns::{self, BLOCK};
 use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
 use apexmap_theory::statistics::Summary;
 use serde_json::json;

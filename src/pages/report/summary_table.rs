@@ -1,9 +1,8 @@
 //! The summary as a table on a terminal.
 
+use super::prelude::*;
 use super::summary::{INTERVAL_NOTE, SummaryRow};
 use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
-use apexmap_base::units;
-use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::Quietness;
 
 const MAX_TERMINAL_GROUPS: usize = 6;

@@ -1,15 +1,11 @@
 //! Warnings to read before using a number.
 
 use super::placement;
-use apexmap_base::error::Result;
+use super::prelude::*;
 use apexmap_base::other_output::OtherOutput;
-use apexmap_base::units::{MAX_INTERVAL_RATIO, plural};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_base::units::MAX_INTERVAL_RATIO;
 use apexmap_results::disk::record::Damage;
-use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
-use apexmap_theory::machine::Card;
 
 /// Sweep of `apexmap calibrate`.
 const CALIBRATION: &str = "calibrate";

@@ -1,19 +1,12 @@
-//! Means over points: of each machine relative to the base, of each pair of machines, and a ranking of three or more.
-//!
-//! Only ratios are averaged, with the geometric mean, over points that all machines finished.
+//! Geometric means of ratios over points: of each machine to the base, of each pair, and a ranking of three or more.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::geometric_mean::{GeometricMean, geometric_mean, mean_over_points};
-use crate::compare::points::{Point, PointData};
-use crate::compare::ratio::{Direction, format_interval, format_ratio, format_with_interval};
-use crate::compare::verdict::{self, BasisWords};
-use apexmap_base::reservation::Reservation;
+use super::prelude::*;
+use crate::compare::geometric_mean::{geometric_mean, mean_over_points};
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64Mcg;
-use serde_json::{Value, json};
 
 /// Fixed, so that equal results give equal ranks.
 const SEED: u64 = 1;

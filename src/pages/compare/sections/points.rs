@@ -1,11 +1,7 @@
 //! The section on points: which points match, which do not, and a table of each.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::points::PointData;
-use crate::compare::ratio::TestedRatio;
-use apexmap_base::units::plural;
+use super::prelude::*;
 use apexmap_results::export::csv;
-use serde_json::{Value, json};
 
 pub struct MatchedPoints<'a> {
     comparison: &'a Comparison<'a>,

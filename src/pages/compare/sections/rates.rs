@@ -1,17 +1,11 @@
 //! Rates of all machines over one parameter, such as GUPS over P or over the look-ahead Q, for matched and unmatched points.
 
-use crate::compare::comparison::Comparison;
+use super::prelude::*;
 use crate::compare::groups::quantity;
 use crate::compare::machine::Source;
-use crate::compare::points::Point;
-use crate::html::{Drawing, Picture, capitalize};
-use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, exact_number};
-use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::table::columns::{self, ColumnDescription, label};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use apexmap_base::units::exact_number;
+use apexmap_results::table::columns::ColumnDescription;
+use std::collections::{BTreeSet, HashSet};
 
 /// Parameters with curves: P, Q and message size.
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
