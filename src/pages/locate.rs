@@ -30,7 +30,6 @@ struct Context<'a> {
     sentence: String,
     notes: &'a [String],
     caches: [String; 2],
-    /// Of which rows have rates.
     maps: Vec<String>,
     lines: Vec<Row>,
     functions: Vec<Row>,
@@ -43,7 +42,6 @@ struct Row {
     numbers_before: [String; 3],
     kinds: String,
     numbers: [String; 6],
-    /// On each map, or the reason why it has none.
     rates: Vec<String>,
 }
 

@@ -33,7 +33,6 @@ pub enum CellText {
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
 pub const MAX_WINNERS: usize = LETTERS.len();
 
-/// Row and column of a cell.
 type Place = (usize, usize);
 
 struct LeadText {

@@ -92,7 +92,6 @@ pub struct CurvePlot<'a> {
     pub curves: &'a Curves,
     /// Consecutive series of one colour: a measurement, its model or limit, and the attainable rate.
     pub group_size: usize,
-    /// Where a horizontal line is always drawn.
     pub level: Option<f64>,
 }
 

@@ -201,7 +201,6 @@ pub enum Mark {
     Undecided,
     Failed,
     Gap,
-    /// The place of a code.
     Estimate,
 }
 

@@ -38,7 +38,6 @@ pub fn names(labels: &[&str]) -> Names {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// The curve that it looks like.
     pub series: usize,
     pub name: String,
     /// Stands for this part of all groups, whatever their colours.

@@ -167,7 +167,6 @@ pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
 
-/// Returns the positions of the values.
 fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<Spot>> {
     let mut canvas = Canvas::new(painter, sheet)?;
     figure.as_drawable().draw(&mut canvas)?;
@@ -228,7 +227,6 @@ pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     bitmap.encode()
 }
 
-/// One page of the size of the sheet.
 pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     let sheet = sheet(figure, style)?;
     let mut pdf = Pdf::new(sheet)?;

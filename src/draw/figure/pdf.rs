@@ -35,7 +35,6 @@ enum Stroke {
 }
 
 impl Pdf {
-    /// Fails if the embedded fonts cannot be read.
     pub fn new(sheet: Sheet) -> Result<Self> {
         let face = |font| Face::parse(font, 0).map_err(|_| Error::internal("the embedded font cannot be read"));
         let mut content = Content::new();

@@ -63,7 +63,6 @@ pub enum Room {
     /// In three dimensions, which is taller.
     Solid,
     Legend {
-        /// Below the axes.
         height: f64,
         /// Width and height next to the axes.
         column: (f64, f64),

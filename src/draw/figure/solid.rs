@@ -89,7 +89,6 @@ fn draw_cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: u
     Ok(())
 }
 
-/// The line at the level of the look.
 fn draw_level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let Some(level) = solid.look.level else { return Ok(()) };
     let height = |(i, j): (usize, usize)| solid.heights[j][i];

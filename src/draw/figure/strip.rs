@@ -13,7 +13,6 @@ pub struct Strip {
     pub value: Quantity,
     pub items: Vec<StripItem>,
     pub median: f64,
-    /// Values that do not stand out.
     pub expected: (f64, f64),
 }
 

@@ -153,7 +153,6 @@ fn fit_box(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<Labelled
     }
 }
 
-/// Around the box and all its labels.
 fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
     let corners = corners.map(|pixel| Rect::from_centre(pixel, 4.0, 4.0));

@@ -44,7 +44,6 @@ impl Svg {
         }
     }
 
-    /// Adds to the open path if it has this look.
     fn path(&mut self, look: String, corners: &[Corner], closed: bool) {
         if self.look != look {
             self.end_path();

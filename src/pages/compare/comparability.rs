@@ -15,7 +15,6 @@ pub struct Difference {
     pub points: usize,
     /// `page size: 4 KiB (old), 2 MiB (new)`
     pub text: String,
-    /// A point with it.
     pub example: String,
 }
 
@@ -106,7 +105,6 @@ fn disjoint_columns(machines: usize, points: &Points) -> Vec<(&str, String)> {
     values.iter().map(|(column, sets)| (columns::short(column), describe(sets))).collect()
 }
 
-/// With the parameters that differ.
 pub fn no_common_point(machines: &[Machine], points: &Points) -> Error {
     let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
     let apart = disjoint_columns(machines.len(), points);

@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
+    #[default]
     Measured,
     /// Tables of a paper and, where they have no value, models with the numbers of a machine card.
     Published,
@@ -47,11 +48,9 @@ impl Source {
     }
 }
 
-/// One side of a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub name: String,
-    /// On the command line.
     pub given: String,
     pub origin: Origin,
     /// Current ones that the condition selects.
@@ -62,7 +61,6 @@ pub struct Machine {
     pub run: Option<Arc<str>>,
     /// Hash of all samples of the run, the same in its folder and its archive.
     pub content: Option<u64>,
-    /// That ranks can use.
     pub cores: Option<u64>,
     /// Bytes per second to a device, if speeds contain a transfer of each word once per read.
     pub transfer: Option<f64>,
@@ -103,19 +101,7 @@ impl Machine {
             host.processors.clone()
         });
         let cores = processors.and_then(|processors| processors.cores.or(processors.hardware_threads)).map(u64::from);
-        Ok(Self {
-            name,
-            given: given.to_owned(),
-            origin: Origin::Measured,
-            samples,
-            manifest,
-            card,
-            run: None,
-            content: None,
-            cores,
-            transfer: None,
-            refused: Vec::new(),
-        })
+        Ok(Self { name, given: given.to_owned(), samples, manifest, card, cores, ..Self::default() })
     }
 
     /// It has numbers besides those of the operating system.

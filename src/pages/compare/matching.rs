@@ -57,7 +57,6 @@ impl AllowedDifferences {
 #[derive(Clone, Debug, Default)]
 pub struct Matching {
     pub allowed: AllowedDifferences,
-    /// Parameters that may differ.
     pub ignored: Vec<String>,
     pub ranks: MatchRanks,
 }

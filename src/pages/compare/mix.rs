@@ -29,7 +29,6 @@ pub struct MixRatio {
     pub reservations: Vec<Reservation>,
 }
 
-/// Of each machine on each map.
 pub fn mixes(comparison: &Comparison) -> Vec<Mix> {
     let maps = comparison.groups().filter(|group| group.is_surface());
     let machines = 1..comparison.machines.len();

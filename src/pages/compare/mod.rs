@@ -19,7 +19,6 @@ pub mod points;
 pub mod published_machines;
 pub mod ratio;
 pub mod regression;
-pub mod scope;
 pub mod sections;
 pub mod terms;
 pub mod verdict;

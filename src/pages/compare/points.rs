@@ -26,7 +26,6 @@ pub struct PointData {
     pub facts: Facts,
     /// Simulated, predicted or published, so without a known uncertainty.
     pub exact: bool,
-    /// By disturbance.
     pub slowing: Slowing,
     /// NaN if unknown.
     pub ranks: f64,
@@ -51,7 +50,6 @@ impl PointData {
         self.launches.iter().map(|launch| launch.values.len()).sum()
     }
 
-    /// Ascending.
     pub fn log_speeds(&self) -> Vec<f64> {
         let mut logs: Vec<f64> =
             self.launches.iter().flat_map(|launch| &launch.values).map(|speed| speed.ln()).collect();
@@ -114,7 +112,6 @@ impl Point {
         }
     }
 
-    /// The class and the values in some columns.
     pub fn row(&self, columns: &[&str]) -> Vec<String> {
         let value = |column: &&str| self.value(column).map(Value::to_string).unwrap_or_default();
         std::iter::once(self.class.clone()).chain(columns.iter().map(value)).collect()
@@ -273,7 +270,6 @@ impl Roles {
 pub const ONE_CORE: &str = "one core";
 pub const ALL_CORES: &str = "all cores";
 
-/// Of a machine's samples at one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Granted, in bytes; empty if unknown.
@@ -283,7 +279,6 @@ pub struct Facts {
     pub transports: BTreeSet<String>,
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
-    /// Of published numbers.
     pub sources: BTreeSet<Source>,
 }
 

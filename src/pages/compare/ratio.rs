@@ -14,7 +14,6 @@ pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Of the speeds of two machines at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
@@ -144,7 +143,6 @@ pub fn weaken(p: f64, times: f64) -> f64 {
     normal.cdf(normal.inverse_cdf(p) / times)
 }
 
-/// Ratios of two values that cards determine.
 pub const EXACT: &str = "exact for these cards";
 
 pub const FALSE_FINDINGS: f64 = 0.05;

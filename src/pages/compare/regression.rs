@@ -23,7 +23,6 @@ use serde::Serialize;
 pub struct Conditions {
     /// A point is slower than this.
     pub limit: Option<SlowdownLimit>,
-    /// A machine was disturbed.
     pub noisy: bool,
 }
 
@@ -112,7 +111,6 @@ pub struct RegressionCheck {
     /// That the check could have found at the median point, such as 1.45.
     pub smallest_found: Option<f64>,
     pub false_findings: f64,
-    /// Slowest first.
     pub slower: Vec<TestedPoint>,
     /// Further points, whose slowdown the disturbance of the new result may explain.
     pub explained: usize,
@@ -121,7 +119,6 @@ pub struct RegressionCheck {
     pub tested: usize,
     /// Unfinished on both sides, or too few samples for an interval.
     pub untested: usize,
-    /// In the new result.
     pub missing: usize,
     pub warnings: Vec<String>,
 }
@@ -146,7 +143,6 @@ fn decide(failed: bool, explained: usize, smallest: Option<f64>, limit: Slowdown
     }
 }
 
-/// Before the p values are adjusted.
 struct Test {
     tested: TestedPoint,
     /// Of at most the limit times the disturbance of the new result.

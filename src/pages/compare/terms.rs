@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 /// Times closer than this count as equal: to explain smaller differences would be to explain noise.
 pub const SIMILAR_FACTOR: f64 = 1.1;
 
-/// The part that no term explains.
 pub const UNEXPLAINED: &str = "not explained";
 
 #[derive(Clone, Debug)]
@@ -124,7 +123,6 @@ pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<Term
     Some(Ok(pair))
 }
 
-/// Of the model, from the card.
 fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     let card = machine.card.as_ref().ok_or_else(|| format!("{} has no machine card", machine.name))?;
     let uncertain: Vec<&str> = Surface

@@ -12,7 +12,6 @@ use ndarray::Array2;
 pub struct ClassicNumbers {
     pub rows: Vec<Row>,
     pub unknown: Vec<String>,
-    /// The staircase first.
     pub pictures: Vec<Picture>,
 }
 

@@ -1,7 +1,7 @@
 //! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
 
+use super::paper_figures;
 use super::prelude::*;
-use super::ratio;
 use super::summary::SummaryRow;
 use super::{Parameters, Section, Surfaces};
 use crate::html::{CornerCell, Corners};
@@ -37,7 +37,7 @@ impl FirstScreen {
         if is_calibration {
             return Ok(Self::default());
         }
-        if let Some(picture) = ratio::draw_pairs(input)? {
+        if let Some(picture) = paper_figures::draw_pairs(input)? {
             return Ok(Self { picture: Some(picture), ..Self::default() });
         }
         let stream = input.answers.stream.clone();

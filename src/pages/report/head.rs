@@ -16,7 +16,6 @@ use serde_json::{Value as Json, json};
 #[derive(Serialize)]
 pub struct Head<'a> {
     manifest: &'a Manifest,
-    /// For the title.
     machine: String,
     declared: Option<Declared>,
     made: String,
@@ -28,9 +27,7 @@ pub struct Head<'a> {
     failures: Vec<Json>,
     /// How medians and intervals were computed.
     intervals: String,
-    /// From which the page can be drawn again.
     embedded: Option<Embedded>,
-    /// Why the page does not hold its result.
     unembedded: Option<String>,
     /// Version that made the page from whose data this one was drawn; `None` for the page of a folder.
     redrawn: Option<&'a str>,

@@ -7,18 +7,16 @@ mod head;
 mod input;
 mod model_fits;
 mod model_tables;
-pub mod nic_figures;
 pub mod nodes;
 mod overview;
 mod own_figures;
+pub mod paper_figures;
 mod pictures;
 pub mod placement;
 mod prelude;
-pub mod ratio;
 pub mod regimes;
 pub mod share;
 pub mod summary;
-pub mod summary_table;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
@@ -40,12 +38,10 @@ use warnings::Remarks;
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// Without a page, for the end of a run.
 pub struct Numbers {
     /// Corners, worst and best point of every group.
     pub rows: Vec<SummaryRow>,
     pub health: Health,
-    /// Of each rank count.
     pub launches: u32,
     /// STREAM's table, or the steps over sizes of memory.
     pub answers: String,
@@ -74,9 +70,7 @@ struct Context<'a> {
     points: Points,
     /// The samples have a verdict about disturbances.
     watched: bool,
-    /// Groups with disturbed samples.
     quietness: Vec<(String, String)>,
-    /// Name, meaning and limit.
     causes: Vec<(&'static str, &'static str, String)>,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
@@ -120,7 +114,6 @@ struct Parameters {
     own: bool,
 }
 
-/// A surface and the tables derived from it.
 #[derive(Serialize)]
 struct Section {
     label: String,
@@ -137,13 +130,11 @@ struct Section {
 pub struct Additions<'a> {
     /// Version that made the page from whose data the report is drawn.
     pub redrawn: Option<&'a str>,
-    /// Of the user, fitted as the built-in ones.
     pub models: &'a [&'static FormulaModel],
     /// Called with a line before each fit. Without it, the page says how to get fits, which may take much longer than all figures.
     pub fits: Option<&'a dyn Fn(&str)>,
 }
 
-/// Without any figure.
 pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
     let (manifest, current) = (manifest(folder)?, samples.current());
     let input = Input::read(folder, &manifest, &current)?;
@@ -271,14 +262,13 @@ impl Parameters {
         let mut effects = own_figures::draw_requested(input)?;
         let own = !effects.is_empty();
         effects.extend(pictures::draw_effects(input)?);
-        let ratio = input.if_drawable("Apex-Map against ping-pong", ratio::drawing(input.samples))?.flatten();
+        let ratio = input.if_drawable("Apex-Map against ping-pong", paper_figures::drawing(input.samples))?.flatten();
         effects.extend(ratio.map(|ratio| input.draw(ratio)).transpose()?.flatten());
-        effects.extend(nic_figures::draw_streams(input)?);
+        effects.extend(paper_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
 }
 
-/// That fit into a report.
 fn surface_limit(groups: &[&SampleGroup]) -> usize {
     let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);

@@ -25,21 +25,17 @@ const MAX_POINTS: usize = 200;
 
 #[derive(Default, Serialize)]
 pub struct ModelSection {
-    /// Fits that are not finished.
     pub pending: usize,
     /// The best fit of each group, the group with the most points first.
     headlines: Vec<String>,
-    /// Groups with compact models.
     ladder: Vec<LadderRow>,
     /// Models that describe their samples: the most points first, then the smallest error.
     entries: Vec<FitEntry>,
-    /// The others.
     poor: Vec<FitEntry>,
     refused: Vec<RefusedModel>,
     unshown: Vec<String>,
     card: Option<String>,
     resamples: u32,
-    /// For the terms at each cell.
     #[serde(skip)]
     pub applied: Vec<AppliedModel>,
 }
@@ -51,7 +47,6 @@ struct FitEntry {
     /// Otherwise the parameters come from a card.
     fitted: bool,
     points: usize,
-    /// Models whose fits have the same rates.
     equals: Vec<&'static str>,
     /// Of a prediction; empty for a fit.
     numbers_from: String,
@@ -68,7 +63,6 @@ struct FitEntry {
     bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
     quality: Vec<(String, String)>,
-    /// The model's errors and the bottlenecks.
     shown: Vec<Picture>,
     folded: Vec<Picture>,
     assumes: &'static str,
@@ -83,7 +77,6 @@ struct RefusedModel {
     next: String,
 }
 
-/// Each model with the groups that it explains.
 pub struct PlannedFits<'a> {
     section: FitSections<'a>,
     fits: Vec<(&'static dyn Model, FitGroup)>,

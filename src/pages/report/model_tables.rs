@@ -69,7 +69,6 @@ pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 
-/// With those that it did not estimate.
 pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     let number = |name: &str, value: Option<f64>, interval: String, bootstrap: String| {
         let parameter = models::scan::parameter(model, name);
@@ -141,7 +140,6 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
     lines
 }
 
-/// For comparison with the others of its group.
 #[derive(Serialize)]
 pub struct LadderRow {
     group: String,

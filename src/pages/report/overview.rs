@@ -15,7 +15,6 @@ use apexmap_theory::trade::Trade;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
-    /// Kernels, machine, and number of samples.
     pub measured: String,
     pub sentences: Vec<String>,
 }
@@ -87,7 +86,6 @@ struct Extremes {
     highest: (f64, String),
 }
 
-/// Medians of cells, with their labels.
 type Places = Vec<(f64, String)>;
 
 /// Differs from the group only in its pages.
@@ -222,7 +220,6 @@ fn effect(cells: &[(Vec<Value>, f64)], index: usize) -> Option<f64> {
     median(&factors)
 }
 
-/// Of the kernels with the most points.
 fn describe_effects(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
     let describe =

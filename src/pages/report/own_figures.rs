@@ -46,7 +46,6 @@ fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     Some(Series { label: "ideal scaling".into(), points: points.collect() })
 }
 
-/// Of the first requested figure.
 pub fn first_axes(manifest: &Manifest) -> Vec<String> {
     figures::parse_figures(&manifest.sweep).into_iter().next().map(|figure| figure.axes).unwrap_or_default()
 }
@@ -89,7 +88,6 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     Drawing::new(drawn, format!("figure-{number}"), request.title, caption).picture(&input.folder.figures())
 }
 
-/// In all surfaces of a page.
 const MAX_VALUES: usize = 40_000;
 
 /// Of each axis; tables show smaller planes better.

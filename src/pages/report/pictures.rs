@@ -17,9 +17,7 @@ const MAX_CURVES: usize = 12;
 
 #[derive(Serialize)]
 pub struct GroupPictures {
-    /// Over L and over alpha.
     pub slices: Vec<Picture>,
-    /// Surface, contours and heat map.
     pub views: Vec<Picture>,
     pub bottleneck: Option<Picture>,
 }

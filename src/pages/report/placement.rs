@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 /// Fraction of a rank's pages on other NUMA nodes above which the report warns.
 const PAGES_ELSEWHERE: f64 = 0.05;
 
-/// With the placement of its ranks as text.
 #[derive(Serialize)]
 pub struct PlacedLaunch<'a> {
     end: &'a LaunchEnd,
@@ -77,7 +76,6 @@ fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
     ))
 }
 
-/// Whose ranks meet a condition.
 fn name_launches(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
     let names: Vec<&str> =
         (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();

@@ -10,7 +10,6 @@ use apexmap_results::samples::distance;
 /// Sweep of `apexmap calibrate`.
 const CALIBRATION: &str = "calibrate";
 
-/// What a run warns of, too.
 pub struct Remarks {
     pub placement: Vec<String>,
     pub samples: Vec<String>,
@@ -95,7 +94,6 @@ fn uncertain(card: &Card) -> Option<String> {
 /// Fraction of drifting samples above which the report warns.
 const UNSTEADY: f64 = 0.1;
 
-/// The rate changed between beginning and end.
 fn unsteady(samples: &Samples) -> Option<String> {
     let steady = samples.good().numbers("steady");
     let drifted = steady.iter().filter(|&&steady| steady == 0.0).count();

@@ -20,7 +20,6 @@ pub struct NumberRow {
     pub meaning: &'static str,
     /// Of each machine; empty if its card does not contain the number.
     pub values: Vec<String>,
-    /// Relative to the first machine.
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,
 }

@@ -47,7 +47,6 @@ impl RegressionCheck {
         format!("Regression check {}: {}; {}.", self.verdict.word(), self.counts(), self.grounds())
     }
 
-    /// Those not shown elsewhere.
     pub fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
         let shown: Vec<String> = shown.iter().map(Warning::to_string).collect();
         self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()

@@ -10,7 +10,6 @@ type RatioWithInterval = (f64, Option<(f64, f64)>);
 
 pub struct Codes {
     maps: Vec<Value>,
-    /// About the weighted mix.
     pub sentences: Vec<String>,
 }
 

@@ -125,7 +125,6 @@ impl Pairs {
         self.0[machine].iter().flatten().any(|(_, reservations)| !reservations.is_empty())
     }
 
-    /// If it is faster than each other one.
     fn name_fastest(&self, comparison: &Comparison, rank: &MachineRank) -> String {
         let pairs: Vec<_> = self.0[rank.index].iter().flatten().collect();
         let is = |direction: Direction| pairs.iter().any(|(mean, _)| mean.direction() == direction);

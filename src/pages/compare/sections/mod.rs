@@ -29,7 +29,6 @@ use std::path::PathBuf;
 use summary::Summary;
 use terms::Terms;
 
-/// With figures.
 const MAX_GROUPS: usize = 6;
 
 #[derive(Serialize)]
@@ -56,7 +55,6 @@ struct Context<'a, S> {
 }
 
 impl Page<'_> {
-    /// If it has something to show.
     fn add<S: Serialize>(
         &mut self,
         heading: Option<[&'static str; 2]>,
@@ -74,7 +72,6 @@ impl Page<'_> {
 #[derive(Clone, Debug)]
 pub struct ComparisonOutput {
     pub page: PathBuf,
-    /// For the terminal.
     pub summary: String,
 }
 
@@ -147,7 +144,6 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// For the terminal, without any file.
 pub fn text(comparison: &Comparison) -> Result<String> {
     let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);

@@ -1,13 +1,12 @@
 //! What most sections of a comparison use.
 
 pub(super) use crate::compare::comparison::{Comparison, Group};
-pub(super) use crate::compare::geometric_mean::GeometricMean;
+pub(super) use crate::compare::geometric_mean::{GeometricMean, Scope};
 pub(super) use crate::compare::machine::{Machine, Origin};
 pub(super) use crate::compare::points::{Point, PointData};
 pub(super) use crate::compare::ratio::{
     Basis, Direction, EXACT, TestedRatio, format_interval, format_ratio, format_with_interval,
 };
-pub(super) use crate::compare::scope::Scope;
 pub(super) use crate::compare::verdict::{self, BasisWords, Verdict};
 pub(super) use crate::html::{Drawing, Picture, capitalize};
 pub(super) use apexmap_base::error::Result;

@@ -28,12 +28,10 @@ pub struct Rates {
     rates: Vec<Picture>,
     /// Label, smallest P, and the rate per rank relative to that at each P.
     efficiencies: Vec<Value>,
-    /// Figures that are not drawn, with the reason.
     omitted: Vec<String>,
 }
 
 impl Rates {
-    /// Over P, Q and message size, if they vary.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let mut section = Self::default();
         let headlines: BTreeSet<&str> =
@@ -75,7 +73,6 @@ impl Rates {
         Ok(section)
     }
 
-    /// For the first screen.
     pub fn take_lead(&mut self) -> Option<Picture> {
         (!self.rates.is_empty()).then(|| self.rates.remove(0))
     }

@@ -22,7 +22,6 @@ pub struct RatioFigures {
 #[derive(Serialize)]
 pub struct GroupFigures {
     label: String,
-    /// Maps and curves of ratios.
     pub shown: Vec<Picture>,
     /// Contours and surfaces of ratios, and medians.
     folded: Vec<Picture>,
@@ -54,7 +53,6 @@ impl RatioFigures {
         Some(first.shown.remove(0))
     }
 
-    /// For the interactive viewer.
     pub fn surfaces(&self) -> Option<Value> {
         let surfaces: Vec<&ViewerSurface> = self.sections.iter().flat_map(|section| &section.surfaces).collect();
         (!surfaces.is_empty()).then(|| json!({ "viewer": { "surfaces": surfaces } }))

@@ -21,7 +21,6 @@ struct Shape {
     alphas: Vec<String>,
     trades: Vec<LevelTrades>,
     sensitivities: Vec<Sensitivity>,
-    /// The fastest and the slowest point.
     ranges: Vec<Json>,
 }
 

@@ -12,7 +12,6 @@ pub struct Summary {
     /// Behind a line of the first screen.
     #[serde(skip)]
     pub remarks: Vec<String>,
-    /// All warnings, for the terminal.
     #[serde(skip)]
     pub lines: Vec<String>,
 }

@@ -116,7 +116,6 @@ fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     sentences
 }
 
-/// How well the cards predict the ratio.
 fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
     let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained_log_ratio().abs()).collect();
@@ -134,7 +133,6 @@ fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     )
 }
 
-/// How many points each term leads.
 fn leaders(pair: &TermPair) -> String {
     let mut counts = vec![0; pair.terms.len() + 1];
     let leading: Vec<LeadingTerm> = pair.cells.iter().filter_map(TermCell::leading).collect();
