@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("locate.html");
 const LEAST_SHARE: f64 = 0.001;
-/// Of a dot, and the most dots.
 const LEAST_DOT: f64 = 0.02;
 const MAX_DOTS: usize = 12;
 

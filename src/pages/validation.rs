@@ -65,7 +65,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// By their places in a paper, in their order.
+/// Groups checks of one place in a paper, in their order.
 pub fn sources(checks: &[&Check]) -> Vec<Value> {
     let of_one = |own: &[&Check]| {
         let lines: Vec<Value> = own.iter().map(|check| line(check)).collect();

@@ -1,4 +1,4 @@
-//! PNG files: plotters rasterises a larger picture, of which each pixel is the mean of several.
+//! PNG files: plotters rasterises a larger picture, and each pixel is the mean of several.
 
 use super::canvas::Painter;
 use super::geometry::{Rect, Xy};

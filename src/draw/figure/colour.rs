@@ -51,7 +51,7 @@ pub fn diverging(share: f64) -> RGBColor {
     RGBColor(mix(|step| step.0), mix(|step| step.1), mix(|step| step.2))
 }
 
-/// From the lowest to the highest, as `#rrggbb`.
+/// The lowest first, as `#rrggbb`.
 pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
     let colour = |k: usize| map(k as f64 / (count - 1) as f64);
     (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
@@ -68,7 +68,7 @@ pub fn readable_on(ground: RGBColor) -> RGBColor {
     if luminance > 0.18 { RGBColor(4, 4, 4) } else { RGBColor(251, 251, 251) }
 }
 
-/// From `0xrrggbb`.
+/// Reads `0xrrggbb`.
 const fn colours<const N: usize>(rrggbb: [u32; N]) -> [RGBColor; N] {
     let mut colours = [WHITE; N];
     let mut k = 0;

@@ -8,7 +8,7 @@ use super::prelude::*;
 pub struct Bands {
     pub z: Scale,
     pub levels: Vec<f64>,
-    /// By the share of the way from the first band to the last.
+    /// Takes the share of the way from the first band to the last.
     pub colour: fn(f64) -> RGBColor,
     /// Points (row, column) with a mark other than "measured".
     pub marks: Vec<((usize, usize), Mark)>,

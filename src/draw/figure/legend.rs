@@ -44,7 +44,7 @@ pub struct Item {
     pub is_shared: bool,
 }
 
-/// What a name adds to the first of its group; `None` if it does not continue that.
+/// The words after the first name of the group; `None` if another word comes first.
 fn added_name(group: &[&str], index: usize) -> Option<String> {
     let rest = group.get(index)?.strip_prefix(group[0])?.trim_start_matches([',', ' ']);
     (!rest.is_empty()).then(|| rest.to_owned())
@@ -127,7 +127,7 @@ impl Legend {
         Self { title, entries, size: (room + NAME_OFFSET + HALF_SAMPLE, y) }
     }
 
-    /// As many columns as fit below axes of this width.
+    /// The largest number of columns that fits below axes of this width.
     pub fn rows(labels: &[&str], width: f64) -> Self {
         let Some(names) = Self::split_labels(labels) else { return Self::default() };
         let widest = names.widest() + NAME_OFFSET + HALF_SAMPLE + 12.0;

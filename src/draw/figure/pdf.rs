@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 const POINTS: f64 = 72.0;
-/// Of zlib: small files at little time.
+/// Level of zlib: small files at little time.
 const COMPRESSION: u8 = 6;
 
 pub struct Pdf {
@@ -201,7 +201,7 @@ fn shares(RGBColor(red, green, blue): RGBColor) -> [f32; 3] {
     [red, green, blue].map(|channel| f32::from(channel) / 255.0)
 }
 
-/// From the right of a circle. The error of the radius is below 0.03 %.
+/// The error of the radius is below 0.03 %.
 fn quarters((x, y): Xy, radius: f64) -> [[f32; 6]; 4] {
     /// Distance of a control point, in radii: 4 (sqrt(2) - 1) / 3.
     const REACH: f64 = 0.552_284_75;

@@ -23,7 +23,7 @@ impl Place {
 
 const RADIUS: f64 = ESTIMATE_RADIUS;
 const LABEL: f64 = text::TICK;
-/// Of a label, relative to the map.
+/// Width of a label relative to the map.
 const WIDEST: f64 = 0.8;
 
 pub struct Placed {

@@ -1,4 +1,4 @@
-//! What most figures use.
+//! Names that most figures use.
 
 pub(super) use super::Drawable;
 pub(super) use super::canvas::Canvas;

@@ -15,7 +15,7 @@ pub struct Ratios {
     /// Cells (row, column) not significantly different from 1, or without an interval.
     pub undecided: Vec<(usize, usize)>,
     pub undecided_label: &'static str,
-    /// By index of the grid's `failed`.
+    /// One name for each of the grid's `failed`.
     pub unfinished: Vec<String>,
 }
 

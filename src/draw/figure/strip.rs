@@ -8,7 +8,7 @@ pub struct Strip {
     pub title: String,
     /// Text after a line break is a warning.
     pub subtitle: String,
-    /// What the items are: `nodes`.
+    /// `nodes`
     pub items_label: String,
     pub value: Quantity,
     pub items: Vec<StripItem>,

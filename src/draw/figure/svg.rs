@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// Units of the view box per pixel: coordinates are whole tenths of pixels.
 const FINER: f64 = 10.0;
-/// From the anchor of a text down to its base line, in font sizes.
+/// Distance of the anchor of a text from its base line below, in font sizes.
 const BASELINE: f64 = 0.76;
 
 type Corner = (i64, i64);

@@ -49,7 +49,7 @@ impl fmt::Display for Warning {
 pub struct Comparison<'a> {
     pub machines: &'a [Machine],
     pub points: Points,
-    /// Of the points, without values that are the same at all of them.
+    /// Names of points, without values that are the same at all of them.
     pub names: Vec<String>,
     pub differences: Vec<Difference>,
     /// Points that at least two machines have, finished or not.
@@ -57,12 +57,11 @@ pub struct Comparison<'a> {
     pub matching: Matching,
     pub decision: Decision,
     pub codes: Vec<Code>,
-    /// Of the user, fitted as the built-in ones.
     pub models: Vec<&'static FormulaModel>,
     pub groups: Vec<MatchedGroup>,
     /// To the first machine over all matched points; empty for itself.
     pub ratios: Vec<ScopeRatios>,
-    /// By role of the rank count, or by number of processes if others are devices; empty if ranks are matched by number.
+    /// For each role, or number of processes if others are devices; empty if ranks are matched by number.
     pub by_scope: Vec<Vec<ScopeRatios>>,
 }
 

@@ -60,7 +60,7 @@ pub fn shared_columns(columns: &[String]) -> Vec<String> {
     columns.iter().filter(|column| [ALPHA, BLOCK].contains(&column.as_str())).cloned().collect()
 }
 
-/// Of all processes together instead of each.
+/// The rate of all processes together instead of each.
 pub fn total(headline: &'static str) -> &'static str {
     if headline == "bytes_per_second_per_rank" { "bytes_per_second" } else { headline }
 }

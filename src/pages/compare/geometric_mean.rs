@@ -1,4 +1,4 @@
-//! Geometric means of ratios over points, with intervals over launches, and scopes: subsets of the points with a mean of their own.
+//! Geometric means of ratios over points, with intervals over launches, and scopes: subsets of the points with separate means.
 
 use super::points::{ALL_CORES, ONE_CORE, Point, PointData, Points};
 use super::ratio::{Basis, Direction, Ratio, TestedRatio, adjust, ratio, scaled_ratio};
@@ -170,7 +170,7 @@ fn paired_mean(members: &[Member]) -> Option<Mean> {
     if paired < members.len() { None } else { mean_of_sets(sets.into_values()) }
 }
 
-/// Launches are the unit. Points with as many launches share them, because a sweep launches all points of a rank count together.
+/// Launches are the unit. Points with equal numbers of launches share them: a sweep launches all points of a rank count together.
 pub fn mean_over_points(data: &[(f64, PointData)]) -> Option<Mean> {
     let mut exact: Vec<(f64, f64)> = Vec::new();
     let mut sets: BTreeMap<usize, Vec<(f64, Vec<f64>)>> = BTreeMap::new();

@@ -109,13 +109,13 @@ impl Machine {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// Of rank 0 in the first launch; none for simulated ranks and imported values.
+    /// The host of rank 0 in the first launch; none for simulated ranks and imported values.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
     }
 
-    /// Of the run: the content of its samples or, without it, the place of the result.
+    /// The content of the run's samples or, without it, the place of the result.
     pub fn identity(&self) -> Option<Arc<str>> {
         self.content.map(|content| format!("{content:016x}").into()).or_else(|| self.run.clone())
     }
@@ -178,7 +178,7 @@ impl Machine {
     }
 }
 
-/// Of a card with values of the operating system only.
+/// Source of a card with values of the operating system only.
 const REPORTED: &str = "reported by the operating system during the measurement";
 
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
@@ -197,7 +197,7 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     Ok(card)
 }
 
-/// Of the times of all current samples, in any order; `None` if they state none.
+/// Covers the times of all current samples, in any order; `None` if they state none.
 pub fn content_hash(samples: &Samples) -> Option<u64> {
     let samples = samples.current();
     let (table, time) = (samples.table(), samples.column("unix_seconds")?);

@@ -15,13 +15,12 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointData {
-    /// Of the good samples. A speed is a rate, or the reciprocal of a time.
+    /// Good samples. A speed is a rate, or the reciprocal of a time.
     pub launches: Vec<LaunchValues>,
     /// `None` if unknown. Results of one run share their launches.
     pub run: Option<Arc<str>>,
-    /// Of intervals within single launches; `None` if such intervals are not allowed.
+    /// Widens intervals within single launches; `None` if such intervals are not allowed.
     pub widening: Option<f64>,
-    /// Of the samples without a value.
     pub failures: Vec<Status>,
     pub facts: Facts,
     /// Simulated, predicted or published, so without a known uncertainty.
@@ -29,14 +28,14 @@ pub struct PointData {
     pub slowing: Slowing,
     /// NaN if unknown.
     pub ranks: f64,
-    /// Of the first good sample in the machine's table.
+    /// The first good sample in the machine's table.
     pub row: Option<usize>,
     /// Whether the speed is that of all ranks together or per rank; `None` for a reciprocal time.
     pub total: Option<bool>,
 }
 
 impl PointData {
-    /// Of the speed; `None` without good samples.
+    /// `None` without good samples.
     pub fn summary(&self) -> Option<Summary> {
         estimate::summarise(&self.launches, self.widening)
     }

@@ -171,7 +171,7 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    /// Of other machines, or powers of two of ranks if all are published and the model has defaults for the other variables.
+    /// Those of other machines, or powers of two of ranks if all are published and the model has defaults for other variables.
     fn points(&self) -> Result<Vec<Wanted<'a>>> {
         let variables = self.model.about().variables;
         let names: Vec<&'static str> = variables.iter().map(|variable| columns::resolve(variable.name)).collect();

@@ -19,7 +19,7 @@ pub struct Ratio {
     pub value: f64,
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// Of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
+    /// Probability of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
     pub p: Option<f64>,
     /// Factors by which disturbance can have slowed the machine and the base; infinite if unknown.
     pub slowed: [f64; 2],
@@ -31,7 +31,7 @@ impl Ratio {
         matches!(Direction::new(self.interval, self.basis, self.slowed), Direction::Faster | Direction::Slower)
     }
 
-    /// From a logarithm, without disturbance.
+    /// `shift` is a logarithm.
     fn from_log(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
         let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
         Self { value: shift.exp(), interval, basis, p, slowed: [1.0; 2] }

@@ -18,7 +18,7 @@ use apexmap_base::units::plural;
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use serde::Serialize;
 
-/// Of `--fail-if`.
+/// The conditions of `--fail-if`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
     /// A point is slower than this.
@@ -145,7 +145,7 @@ fn decide(failed: bool, explained: usize, smallest: Option<f64>, limit: Slowdown
 
 struct Test {
     tested: TestedPoint,
-    /// Of at most the limit times the disturbance of the new result.
+    /// Hypothesis: a slowdown of at most the limit times the disturbance of the new result.
     p_beyond_disturbance: f64,
     /// 1 if unknown, because a check where everything is disturbed all the time could never pass.
     base_slowed: f64,

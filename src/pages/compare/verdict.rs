@@ -92,7 +92,7 @@ pub fn reservations(
     sides.into_iter().filter(has_single).map(single).collect()
 }
 
-/// Of either the machine or the first one, but not both.
+/// Either the machine or the first one has them, but not both.
 pub fn points_on_one_side<'a>(comparison: &'a Comparison, machine: usize) -> impl Iterator<Item = &'a Point> {
     let is_on_one = move |point: &&Point| point.by_machine[machine].is_some() != point.by_machine[0].is_some();
     comparison.points.points.iter().filter(is_on_one)

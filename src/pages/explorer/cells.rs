@@ -33,7 +33,7 @@ pub struct KernelCells {
     pub y: Option<usize>,
     /// The headline first.
     pub quantities: Vec<Quantity>,
-    /// Of the bound; `None` without a card.
+    /// Fraction of the bound; `None` without a card.
     pub share: Option<usize>,
     pub codes: Vec<CodePlace>,
     pub cells: Vec<ExplorerCell>,
@@ -42,7 +42,7 @@ pub struct KernelCells {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CodePlace {
     pub name: String,
-    /// By the name of the axis.
+    /// Names of axes with values.
     pub at: BTreeMap<&'static str, f64>,
 }
 
@@ -153,7 +153,7 @@ pub fn explorer(samples: &Samples, first: &[String], codes: &[Code]) -> Result<O
     Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
-/// Of the codes whose rates these samples have, if all have one size.
+/// Places of the codes whose rates these samples have, if all have one size.
 fn code_places(samples: &Samples, codes: &[Code]) -> Vec<CodePlace> {
     let place = |code: &Code| CodePlace {
         name: code.name.clone(),

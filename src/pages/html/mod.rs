@@ -139,7 +139,7 @@ fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
 const STYLE: &str = include_str!("page.css");
 pub type Module = (&'static str, &'static str);
 
-/// Of all pages, each after those that it imports.
+/// Each comes after those that it imports.
 const MODULES: [Module; 6] = [
     ("format", include_str!("format.mjs")),
     ("scale", include_str!("scale.mjs")),

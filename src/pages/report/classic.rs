@@ -164,7 +164,7 @@ fn loaded_latency(card: &Card) -> Curves {
     Curves::new("Loaded latency", subtitle, x, y, vec![Series { label: String::new(), points }])
 }
 
-/// Of three cores or more; two cores have only one latency.
+/// `None` for two cores, which have only one latency.
 fn matrix(card: &Card) -> Option<Grid> {
     let (cores, pairs) = classic::matrix(card);
     if cores.len() < 3 {

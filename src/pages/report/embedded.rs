@@ -37,7 +37,7 @@ pub struct Embedded {
     format: u32,
     pub program: String,
     schema: u32,
-    /// By name: gzip, base64.
+    /// Names, and contents: gzip, base64.
     files: BTreeMap<String, String>,
 }
 

@@ -66,7 +66,7 @@ impl FirstScreen {
 }
 
 impl Surfaces {
-    /// Of the surface with this label, or of the first.
+    /// The surface with this label, or the first.
     fn take_static(&mut self, label: &str) -> Option<Picture> {
         let with_views = |section: &&mut Section| !section.views.is_empty();
         let mut sections: Vec<&mut Section> = self.sections.iter_mut().filter(with_views).collect();
@@ -86,7 +86,7 @@ fn most_points(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<P
 /// Side by side; the table of all points contains the others.
 const MAX_CORNERS: usize = 2;
 
-/// Of the first surface, and of the next one with the same axes. `rows`: of all groups.
+/// The first surface, and the next one with the same axes. `rows` are those of all groups.
 pub fn corners(groups: &[SampleGroup], rows: &[SummaryRow], node: &PlainNode) -> Option<Corners> {
     let surfaces: Vec<&SampleGroup> = groups.iter().filter(|group| group.is_surface()).collect();
     let first = surfaces.first()?;

@@ -152,7 +152,7 @@ pub struct Sources {
     rates: Vec<String>,
     /// Some kernels could have bounds, which hold only for real ranks, and no card gave them.
     unbounded: bool,
-    /// Devices have cards of their own.
+    /// Devices have separate cards.
     on_device: bool,
 }
 

@@ -31,7 +31,7 @@ pub struct Input<'a> {
     pub health: Health,
     pub card: Option<Card>,
     pub codes: Vec<Code>,
-    /// By key of the point; empty without a card.
+    /// Keys of points; empty without a card.
     pub terms: HashMap<String, Terms>,
     pub undrawn: RefCell<Vec<String>>,
 }
@@ -85,7 +85,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// From the first sample of each point and the placement of its launch.
+/// Uses the first sample of each point and the placement of its launch.
 fn terms(samples: &Samples, launches: &HashMap<&str, &Launch>, limits: &Limits) -> HashMap<String, Terms> {
     let terms_of_point = |point: Samples| {
         let launch = launches.get(point.first_word("launch"))?;

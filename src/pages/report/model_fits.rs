@@ -20,7 +20,7 @@ const MAX_GROUPS: usize = 3;
 /// Enough for an interval; `apexmap fit` draws more.
 const RESAMPLES: u32 = 199;
 
-/// Of a fit; `apexmap fit` uses more.
+/// `apexmap fit` uses more.
 const MAX_POINTS: usize = 200;
 
 #[derive(Default, Serialize)]
@@ -48,7 +48,7 @@ struct FitEntry {
     fitted: bool,
     points: usize,
     equals: Vec<&'static str>,
-    /// Of a prediction; empty for a fit.
+    /// Empty for a fit.
     numbers_from: String,
     /// A fraction.
     smape: f64,
@@ -83,7 +83,7 @@ pub struct PlannedFits<'a> {
 }
 
 impl<'a> PlannedFits<'a> {
-    /// Of the built-in models and of the user's. Lists models that explain kernels of the result but none of its points.
+    /// Lists models that explain kernels of the result but none of its points.
     pub fn new(input: &'a Input<'a>, own: &[&'static FormulaModel]) -> Result<Self> {
         let mut section = FitSections { input, explained: empty(&input.card) };
         let mut fits = Vec::new();

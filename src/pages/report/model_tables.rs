@@ -161,7 +161,7 @@ pub fn ladder_row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     }
 }
 
-/// Of groups that a compact model was fitted to, sorted by group, then by the number of parameters, largest first.
+/// Keeps groups that a compact model was fitted to, sorted by group, then by the number of parameters, largest first.
 pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.is_compact());
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();

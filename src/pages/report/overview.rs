@@ -77,7 +77,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     )
 }
 
-/// Of a group's headline. Groups are not mixed: the best value of one core and the worst of all cores are not comparable.
+/// Groups are not mixed: the best value of one core and the worst of all cores are not comparable.
 struct Extremes {
     /// Empty if there is only one.
     group: String,
@@ -124,7 +124,7 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
     Ok((!parts.is_empty()).then(|| format!("Rate on {huge} / rate on {base}: {}.", parts.join("; "))))
 }
 
-/// Of groups without corners or a surface to compare with. Groups of one cell each, such as those over ranks, are merged.
+/// Takes groups without corners or a surface to compare with. Groups of one cell each, such as those over ranks, are merged.
 fn extremes(input: &Input) -> Result<Vec<Extremes>> {
     let is_alone = |group: &&SampleGroup| !group.is_surface() && surface_on_huge_pages(input, group).is_none();
     let groups: Vec<&SampleGroup> = input.groups.iter().filter(is_alone).collect();
@@ -179,7 +179,7 @@ impl Extremes {
 
 type Effect = (String, f64);
 
-/// By kernel, most cells first. An effect is the ratio of the best to the worst value with all other parameters fixed, the median over
+/// The kernel with most cells first. An effect is the ratio of the best to the worst value with all other parameters fixed, the median over
 /// these; the largest come first.
 fn effects(input: &Input) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut effects_by_kernel = Vec::new();

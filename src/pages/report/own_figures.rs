@@ -33,7 +33,7 @@ pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     surfaces
 }
 
-/// From the highest rate at the smallest number of ranks. A rate per rank stays the same.
+/// Begins with the highest rate at the smallest number of ranks. A rate per rank stays the same.
 fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     let points = || series.iter().flat_map(|series| &series.points).filter(|point| point.y > 0.0);
     let fewest = points().map(|point| point.x).min_by(f64::total_cmp)?;
@@ -90,7 +90,7 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
 
 const MAX_VALUES: usize = 40_000;
 
-/// Of each axis; tables show smaller planes better.
+/// Tables show smaller planes better.
 const MIN_VALUES: usize = 3;
 
 /// The first has the most cells and, among those of the same kernel and ranks, the largest spread.

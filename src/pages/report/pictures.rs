@@ -109,7 +109,7 @@ pub fn evenly_spread(count: usize, most: usize) -> Vec<usize> {
     if count <= most { (0..count).collect() } else { (0..most).map(spread).collect() }
 }
 
-/// Of each parameter that the sweep varies, in one figure for all kernels with the same headline.
+/// One figure for each parameter that the sweep varies, with all kernels of one headline.
 pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     let samples = input.samples;
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();

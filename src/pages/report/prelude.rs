@@ -1,4 +1,4 @@
-//! What most sections of a report use.
+//! Names that most sections of a report use.
 
 pub(super) use super::input::Input;
 pub(super) use crate::html::{Drawing, Picture};

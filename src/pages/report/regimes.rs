@@ -51,7 +51,7 @@ pub fn regime(
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankCache {
     pub level: u32,
-    /// Of the rank's part.
+    /// The rank's part.
     pub bytes: f64,
     /// Measured and reported size of the whole cache, if they differ.
     pub contradiction: Option<(f64, f64)>,

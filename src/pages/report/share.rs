@@ -117,7 +117,7 @@ fn family(group: &SampleGroup) -> Option<(&'static str, &'static Kernel)> {
     Some((kernels::family(kernel.id), kernel))
 }
 
-/// Of the fastest run, because bounds are computed from the best runs of a calibration.
+/// The fastest run counts, because bounds are computed from the best runs of a calibration.
 fn best_share(cell: &Cell) -> f64 {
     cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
 }

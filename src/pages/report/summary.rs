@@ -241,7 +241,7 @@ fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     }
 }
 
-/// Of a fraction above 100 % that may be below.
+/// Marks a fraction above 100 % that may be below.
 pub const INTERVAL_NOTE: &str = "* The interval includes 100 %.";
 
 /// A fraction above the limit is marked.
@@ -340,7 +340,7 @@ fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
     columns
 }
 
-/// Of some results: conformance, quietness and, last, the fraction of the limit.
+/// Only some results have conformance, quietness and, last, the fraction of the limit.
 fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
     let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
     let ruled = rows.iter().any(|row| row.conformance.is_some());

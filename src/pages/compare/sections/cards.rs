@@ -18,7 +18,7 @@ pub fn section(comparison: &Comparison) -> Option<Value> {
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
-    /// Of each machine; empty if its card does not contain the number.
+    /// Empty if a card does not contain the number.
     pub values: Vec<String>,
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,

@@ -7,7 +7,7 @@ use apexmap_theory::fit::{Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
 use std::result::Result;
 
-/// Of a side-by-side fit; `apexmap fit` uses more.
+/// `apexmap fit` uses more.
 const MAX_POINTS: usize = 150;
 
 /// Every model that explains a kernel of at least two measured machines.

@@ -56,7 +56,7 @@ fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> O
         .then(|| (json!({ "label": label, "ranks": rows, "matrix": matrix, "matrix_cells": finished.len() }), fastest))
 }
 
-/// By group, then over all compared points or by role.
+/// Groups first, then all compared points or the roles.
 fn lines(comparison: &Comparison) -> Vec<Value> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
@@ -85,10 +85,10 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Value {
     })
 }
 
-/// With what keeps it undecided; `None` without a common point.
+/// `None` without a common point.
 type PairMean = Option<(GeometricMean, Vec<Reservation>)>;
 
-/// Of each machine relative to each other one, over the same points.
+/// Each machine relative to each other one, over the same points.
 struct Pairs(Vec<Vec<PairMean>>);
 
 impl Pairs {
@@ -150,7 +150,7 @@ impl Pairs {
 struct MachineRank {
     index: usize,
     machine: String,
-    /// From 1, by the mean logarithm of the speed.
+    /// Starts at 1, in the order of the mean logarithm of the speed.
     rank: usize,
     /// In 95 % of the draws; `None` if the variation between launches is unknown, or a disturbance may explain a difference.
     range: Option<(usize, usize)>,

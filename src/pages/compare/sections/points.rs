@@ -36,7 +36,7 @@ impl<'a> MatchedPoints<'a> {
     }
 }
 
-/// By the machines that have them, with an example.
+/// Points of some machines only, with an example.
 fn count_missing(comparison: &Comparison) -> Vec<Value> {
     let mut missing: Vec<(String, usize, &String)> = Vec::new();
     for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())

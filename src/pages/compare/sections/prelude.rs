@@ -1,4 +1,4 @@
-//! What most sections of a comparison use.
+//! Names that most sections of a comparison use.
 
 pub(super) use crate::compare::comparison::{Comparison, Group};
 pub(super) use crate::compare::geometric_mean::{GeometricMean, Scope};

@@ -13,7 +13,7 @@ const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 /// More cannot be distinguished.
 const MAX_CURVES: usize = 12;
 
-/// Of a machine, a kernel, and the values that the axis does not determine.
+/// A machine, a kernel, and the values that the axis does not determine.
 struct Curve {
     machine: usize,
     kernel: String,

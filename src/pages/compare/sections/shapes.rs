@@ -68,7 +68,7 @@ fn shape(group: Group) -> Shape {
     shape
 }
 
-/// By alpha and L; NaN for missing points.
+/// Rows of alpha, columns of L; NaN for missing points.
 fn surface(group: Group, machine: usize) -> Vec<Vec<f64>> {
     group.speeds(machine).rows().into_iter().map(|row| row.to_vec()).collect()
 }

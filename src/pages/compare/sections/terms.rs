@@ -1,4 +1,4 @@
-//! The words of [`crate::compare::terms`]: regions, and maps of the leading term and of what the model does not explain.
+//! The words of [`crate::compare::terms`]: regions, and maps of the leading term and of the part that the model does not explain.
 
 use super::MAX_GROUPS;
 use super::prelude::*;
@@ -76,7 +76,7 @@ pub struct RegionRow {
     pub points: usize,
     pub measured: String,
     pub predicted: String,
-    /// Of the speed, by term; the last one is what is not explained.
+    /// Factors of the speed; the last one is not explained.
     pub factors: Vec<String>,
 }
 
