@@ -6,13 +6,13 @@ use crate::common::{Scratch, apexmap, refusal_message, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_pages::compare::comparison::Warning;
 use apexmap_pages::compare::geometric_mean::geometric_mean;
-use apexmap_pages::compare::limit::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, ratio};
+use apexmap_pages::compare::regression::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::regression::{Outcome, check};
-use apexmap_pages::compare::sections::{cards, headline, overview};
+use apexmap_pages::compare::sections::{cards, headline};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};
 use apexmap_results::samples::health::Slowing;
@@ -256,11 +256,9 @@ fn slower_and_unfinished_points_are_found_and_named() {
         }
     }
     machines[1] = Machine::from_samples("new", again.finish().into(), None).unwrap();
-    let report = check(
-        &compare_machines(&machines, AllowedDifferences { page_size: true, ..AllowedDifferences::default() }),
-        FIVE_PERCENT,
-    )
-    .unwrap();
+    let report =
+        check(&compare_machines(&machines, AllowedDifferences::parse(&["page-size".into()]).unwrap()), FIVE_PERCENT)
+            .unwrap();
     assert_eq!(report.not_finished.len(), 3);
     assert_eq!(report.verdict, Outcome::Failed);
 }
@@ -279,8 +277,8 @@ fn single_launches_need_permission_and_too_few_samples_are_refused() {
     let machines = single(8);
     let refused = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap_err();
     assert!(refused.message.contains("single launch") && refused.help.contains("--allow one-launch"), "{refused}");
-    let allowed = AllowedDifferences { one_launch: true, ..AllowedDifferences::default() };
-    let report = check(&compare_machines(&machines, allowed), FIVE_PERCENT).unwrap();
+    let allowed = AllowedDifferences::parse(&["one-launch".into()]).unwrap();
+    let report = check(&compare_machines(&machines, allowed.clone()), FIVE_PERCENT).unwrap();
     assert!(report.verdict != Outcome::Failed && report.warnings[0].contains("single launch"), "{report:#?}");
     // Three values against three give p >= 0.05, which is not significant over 24 tests.
     let refusal = check(&compare_machines(&single(2), allowed), FIVE_PERCENT).unwrap_err();
@@ -320,10 +318,12 @@ fn unfair_comparisons_are_refused_unless_allowed() {
     let machines = [a, Machine::from_samples("b", other.finish().into(), None).unwrap()];
     let refused = compare(&machines, Matching::default()).unwrap_err();
     assert!(refused.message.contains("pages") && refused.help.contains("--allow page-size"), "{refused}");
-    let pages = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
+    let pages = AllowedDifferences::parse(&["page-size".into()]).unwrap();
     let refused = compare(&machines, Matching { allowed: pages, ..Matching::default() }).unwrap_err();
     assert!(refused.message.contains("measuring code") && refused.help.contains("version"), "{refused}");
-    let warnings = compare_machines(&machines, AllowedDifferences { version: true, ..pages }).warnings();
+    let warnings =
+        compare_machines(&machines, AllowedDifferences::parse(&["page-size".into(), "version".into()]).unwrap())
+            .warnings();
     let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
     assert!(warnings.iter().any(|warning| warning.contains("4 KiB (b)")), "{warnings:?}");
     assert!(warnings.iter().any(|warning| warning.contains("measuring code")), "{warnings:?}");
@@ -336,7 +336,7 @@ fn the_first_sentence_names_a_faster_machine_only_if_it_is_known() {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
         let comparison = compare_machines(&machines, AllowedDifferences::default());
-        [headline::sentences(&comparison).remove(0), overview::details(&comparison).remove(0)]
+        [headline::sentences(&comparison).remove(0), headline::details(&comparison).remove(0)]
     };
     let [faster, details] = sentences(&|_| 2e9);
     assert_eq!(faster, "b is 2.00 times as fast as a (1.97 to 2.03).");

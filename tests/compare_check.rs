@@ -4,13 +4,13 @@
 use crate::common::{Scratch, apexmap, host, manifest, refusal_message, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::Host;
-use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::ratio::ratio;
+use apexmap_pages::compare::regression::SlowdownLimit;
 use apexmap_pages::compare::regression::{Outcome, check};
+use apexmap_pages::compare::sections::headline;
 use apexmap_pages::compare::sections::ratios::GroupFigures;
-use apexmap_pages::compare::sections::{headline, overview};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::parquet;
@@ -128,7 +128,7 @@ fn points_without_an_interval_are_named_and_do_not_affect_others() {
         sentences[0].starts_with("base is 3.3") && sentences[0].ends_with("; certain at 4 of 6 points."),
         "{sentences:?}"
     );
-    let details = overview::details(&comparison);
+    let details = headline::details(&comparison);
     assert!(details[0].starts_with("new / base = 0.30"), "{details:?}");
     assert!(details[0].contains("over the 4 points with several launches, 95 % interval over launches"), "{details:?}");
     assert!(details[0].contains("No interval at 2 points, not included in the mean: L = 16; L = 32"), "{details:?}");

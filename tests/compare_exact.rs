@@ -2,13 +2,12 @@
 
 use crate::common::{Scratch, apexmap};
 use apexmap_base::point::Value;
-use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, Origin, Source};
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::ratio::Basis;
+use apexmap_pages::compare::regression::SlowdownLimit;
 use apexmap_pages::compare::regression::{Outcome, check};
-use apexmap_pages::compare::sections::headline::sentences;
-use apexmap_pages::compare::sections::overview::details;
+use apexmap_pages::compare::sections::headline::{details, sentences};
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::disk::parquet;
 use apexmap_results::table::{Table, TableBuilder};
@@ -172,7 +171,7 @@ fn the_page_and_the_terminal_call_ratios_of_simulations_exact_and_ask_for_nothin
 
     let (code, out, error) = run(&["--fail-if", "slower=5%", "--no-page"]);
     assert_eq!(code, 5, "{error}");
-    assert!(out.contains("FAILED: 6 of 6 points of b are more than 5.0 % slower than a"), "{out}");
+    assert!(out.contains("FAILED: 6 of 6 points of b are more than 5 % slower than a"), "{out}");
     assert!(!out.contains("q = ") && !out.contains('[') && !error.contains("measure again"), "{out}{error}");
     let again = side("c", 1.0);
     let same = apexmap(&["compare", &a, &again, "--names", "a,c", "--fail-if", "slower=5%", "--no-page"]);

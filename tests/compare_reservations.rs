@@ -3,9 +3,9 @@
 use crate::common::{Scratch, apexmap};
 use apexmap_base::point::Value;
 use apexmap_base::reservation::Reservation;
-use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::Matching;
+use apexmap_pages::compare::regression::SlowdownLimit;
 use apexmap_pages::compare::regression::{Outcome, RegressionCheck, check};
 use apexmap_pages::compare::sections::{headline, text, write};
 use apexmap_pages::compare::verdict::verdicts;

@@ -5,13 +5,13 @@ use crate::common::{host, manifest, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_pages::compare::comparison::Warning;
+use apexmap_pages::compare::geometric_mean::Scope;
 use apexmap_pages::compare::geometric_mean::geometric_mean;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::mix::mixes;
 use apexmap_pages::compare::ratio::{Basis, Decision, ratio};
-use apexmap_pages::compare::scope::Scope;
-use apexmap_pages::compare::sections::{headline, overview};
+use apexmap_pages::compare::sections::headline;
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::codes::{Accesses, Code};
@@ -70,7 +70,7 @@ impl SampleRows {
 }
 
 fn compare_machines(machines: &[Machine], ranks: MatchRanks) -> Comparison<'_> {
-    let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
+    let allowed = AllowedDifferences::parse(&["page-size".into()]).unwrap();
     compare(machines, Matching { allowed, ranks, ..Matching::default() }).unwrap()
 }
 
@@ -151,7 +151,7 @@ fn a_comparison_of_one_run_states_that_it_is_paired() {
     let point_ratio =
         ratio(point[1].as_ref().unwrap(), point[0].as_ref().unwrap(), &mut MannWhitney::default()).unwrap();
     assert_eq!(point_ratio.basis, Basis::Pairs);
-    let (sentences, details) = (headline::sentences(&comparison), overview::details(&comparison));
+    let (sentences, details) = (headline::sentences(&comparison), headline::details(&comparison));
     assert!(
         sentences[0].starts_with("huge is 1.2") && sentences[0].contains(" times as fast as base ("),
         "{sentences:?}"
@@ -201,7 +201,7 @@ fn machines_are_compared_on_one_core_on_all_cores_and_per_core() {
     ];
     assert_eq!(sentences.len(), starts.len(), "{sentences:#?}");
     assert!(sentences.iter().zip(starts).all(|(sentence, start)| sentence.starts_with(start)), "{sentences:#?}");
-    let details = overview::details(&comparison);
+    let details = headline::details(&comparison);
     assert!(details[1].contains("large / small = 2.0") && details[2].contains("large / small = 0.50"), "{details:#?}");
     assert!(details[1].contains("faster at 9 points") && details[2].contains("slower at 9"), "{details:#?}");
 }
@@ -210,10 +210,10 @@ fn machines_are_compared_on_one_core_on_all_cores_and_per_core() {
 fn excluded_points_are_listed_last_and_not_judged() {
     let mut random = Pcg64Mcg::seed_from_u64(34);
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
-    let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
+    let allowed = AllowedDifferences::parse(&["page-size".into()]).unwrap();
     let by_number = |ignored: Vec<String>| {
-        compare(&machines, Matching { allowed, ranks: MatchRanks::Number, ignored })
-            .map(|comparison| (comparison.matched.len(), overview::details(&comparison)))
+        compare(&machines, Matching { allowed: allowed.clone(), ranks: MatchRanks::Number, ignored })
+            .map(|comparison| (comparison.matched.len(), headline::details(&comparison)))
     };
     let refused = by_number(Vec::new()).unwrap_err();
     assert!(refused.message.contains("they differ in M"), "{refused}");

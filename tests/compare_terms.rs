@@ -15,7 +15,7 @@ use apexmap_theory::models::apex_map::Surface;
 use proptest::prelude::*;
 
 fn compare_machines(machines: &[Machine]) -> Comparison<'_> {
-    let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
+    let allowed = AllowedDifferences::parse(&["page-size".into()]).unwrap();
     compare(machines, Matching { allowed, ..Matching::default() }).expect("a comparison")
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::Scratch;
 use apexmap_base::point::Value;
-use apexmap_pages::report::ratio::ratios;
+use apexmap_pages::report::paper_figures::ratios;
 use apexmap_results::table::TableBuilder;
 use std::process::Command;
 

@@ -11,8 +11,7 @@ use apexmap_base::terminal::wrap_lines;
 use apexmap_base::units::{Unit, exact_bytes, size_of_words};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
-use apexmap_pages::report::summary::{Extreme, SummaryRow};
-use apexmap_pages::report::summary_table;
+use apexmap_pages::report::summary::{self, Extreme, SummaryRow};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::manifest::{LaunchEnd, Manifest};
@@ -254,7 +253,7 @@ fn a_summary_with_limits_fits_a_narrow_terminal() {
         conformance: None,
     };
     let rows = [row(true, &[Extreme::Corner, Extreme::Worst], 0.18), row(false, &[Extreme::Best], 2.96)];
-    let narrow = summary_table::text(&rows, Some(80));
+    let narrow = summary::text(&rows, Some(80));
     assert_fits(80, &["summary"], &narrow);
     let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("worst alpha 0.001, L 16384 106 GB/s (89.9 to 125) 18 %, waiting for memory"), "{narrow}");
@@ -262,13 +261,13 @@ fn a_summary_with_limits_fits_a_narrow_terminal() {
     assert!(!narrow.contains("disturbed") && !narrow.contains("1679"), "{narrow}");
     let marked = [row(true, &[Extreme::Best], 1.19)]
         .map(|row| SummaryRow { share: Some((rate(1.19, Some((0.9, 1.5))), "outstanding misses".into())), ..row });
-    let at_120 = summary_table::text(&marked, Some(120));
+    let at_120 = summary::text(&marked, Some(120));
     assert_fits(120, &["summary"], &at_120);
     assert!(
         at_120.contains("119 %*, waiting for memory") && at_120.contains("* The interval includes 100 %."),
         "{at_120}"
     );
-    let wide = summary_table::text(&rows, None);
+    let wide = summary::text(&rows, None);
     assert!(wide.contains("18 %, waiting for memory (outstanding misses)") && wide.contains("disturbed"), "{wide}");
 }
 

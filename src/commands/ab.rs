@@ -10,7 +10,7 @@ use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::{amount, plural};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::kernels::command::Specification;
-use apexmap_pages::compare::limit::SlowdownLimit;
+use apexmap_pages::compare::regression::SlowdownLimit;
 use apexmap_pages::report;
 use apexmap_results::table::columns;
 use apexmap_run::campaign::trust::Consent;

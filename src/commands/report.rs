@@ -9,7 +9,7 @@ use apexmap_base::terminal::{error_width, note, note_raw, print, print_in_red, t
 use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
-use apexmap_pages::report::{self, Additions, summary_table};
+use apexmap_pages::report::{self, Additions, summary};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
@@ -149,7 +149,7 @@ pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
         return print_quietness(&Health::from_samples(&current));
     }
     let numbers = report::numbers(folder, samples)?;
-    print(&summary_table::text(&numbers.rows, terminal_width()))?;
+    print(&summary::text(&numbers.rows, terminal_width()))?;
     print(&numbers.answers)?;
     print_quietness(&numbers.health)?;
     print(&numbers.declared.as_ref().map_or(String::new(), Declared::lines))

@@ -71,7 +71,7 @@ pub struct Selected {
     pub notes: Vec<String>,
 }
 
-/// If points differ in a further parameter of which only one value spans the axes, the figure shows that value.
+/// If points differ in a further parameter, and only one value spans the axes, the figure shows that value.
 pub fn select(samples: &Samples, request: &Request) -> Result<Selected> {
     let mut selected = Selected { samples: samples.clone(), notes: Vec::new() };
     // A measurement on the axis gives each point its own place.

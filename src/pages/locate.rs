@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("locate.html");
 const LEAST_SHARE: f64 = 0.001;
-/// Of a dot, and the most dots.
 const LEAST_DOT: f64 = 0.02;
 const MAX_DOTS: usize = 12;
 
@@ -30,7 +29,6 @@ struct Context<'a> {
     sentence: String,
     notes: &'a [String],
     caches: [String; 2],
-    /// Of which rows have rates.
     maps: Vec<String>,
     lines: Vec<Row>,
     functions: Vec<Row>,
@@ -43,7 +41,6 @@ struct Row {
     numbers_before: [String; 3],
     kinds: String,
     numbers: [String; 6],
-    /// On each map, or the reason why it has none.
     rates: Vec<String>,
 }
 

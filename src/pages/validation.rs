@@ -65,7 +65,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// By their places in a paper, in their order.
+/// Groups checks of one place in a paper, in their order.
 pub fn sources(checks: &[&Check]) -> Vec<Value> {
     let of_one = |own: &[&Check]| {
         let lines: Vec<Value> = own.iter().map(|check| line(check)).collect();
@@ -86,7 +86,6 @@ fn line(check: &Check) -> Value {
     })
 }
 
-/// Of a model that has both.
 fn ranks_and_look_ahead(model: &dyn Model) -> Option<(usize, usize)> {
     let about = model.about();
     Some((about.variable_index(RANKS.name)?, about.variable_index(LOOK_AHEAD.name)?))
@@ -122,7 +121,6 @@ fn series(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
     Series { label: label.into(), points: points.into_iter().map(point).collect() }
 }
 
-/// A figure's file name, caption and data.
 type CaptionedCurves = (&'static str, &'static str, Curves);
 
 fn ratios(report: &Validation) -> Result<CaptionedCurves> {

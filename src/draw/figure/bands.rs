@@ -1,12 +1,10 @@
-//! Contours of a grid: the part of each cell between two levels, and the lines where a level is reached.
+//! Contours of a grid: bands between levels, and lines at levels.
 //!
-//! Each cell is split into four triangles around its centre. The value at the centre is the mean of the four corners.
-//! Within a triangle the value is linear, so bands are convex polygons without holes, and lines are straight. Cells
-//! with an unknown corner are not drawn.
-
-use std::collections::HashMap;
+//! Each cell is split into four triangles around its centre, whose value is the mean of the corners. Within a triangle the value is
+//! linear, so bands are convex polygons and lines are straight. Cells with an unknown corner are not drawn.
 
 use ndarray::Array2;
+use std::collections::HashMap;
 
 /// `id` is shared by all triangles that touch the corner.
 #[derive(Clone, Copy, Debug, PartialEq)]

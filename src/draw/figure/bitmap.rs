@@ -1,15 +1,13 @@
-//! Writes PNG files. plotters rasterises a larger picture, and each pixel of the file is the mean of several of its
-//! pixels.
-
-use plotters::backend::{BitMapBackend, DrawingBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
+//! PNG files: plotters rasterises a larger picture, and each pixel is the mean of several.
 
 use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
 use super::sheet::Sheet;
 use super::text::{self, Font, Side};
 use apexmap_base::error::{Error, Result};
+use plotters::backend::{BitMapBackend, DrawingBackend};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
 
 /// Pixels at several times the resolution of the PNG file.
 pub struct Bitmap {

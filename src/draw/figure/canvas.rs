@@ -1,12 +1,11 @@
 //! The drawing surface of figures: lines, polygons and text in pixels of a sheet, independent of the file format.
 
-use plotters::style::RGBColor;
-
 use super::colour::{GREY, INK, WHITE, on_dark};
 use super::geometry::{Rect, Xy, inflate};
 use super::sheet::Sheet;
 use super::text::{self, Font, Side};
 use apexmap_base::error::Result;
+use plotters::style::RGBColor;
 
 /// The position in the picture of a row of the figure's table.
 #[derive(Clone, Copy, Debug, PartialEq)]

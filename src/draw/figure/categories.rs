@@ -1,20 +1,9 @@
-//! Maps of categories: one rectangle per cell in the colour of its category, such as the limit that binds or the fastest machine.
+//! Maps of categories, such as the limit that binds or the fastest machine.
 
-use ndarray::Array2;
-use plotters::style::RGBColor;
-
-use super::Drawable;
-use super::canvas::Canvas;
-use super::cells::Cells;
-use super::colour::{CLASSES, INK, SERIES, readable_on};
-use super::geometry::Rect;
-use super::grid::Grid;
-use super::table::{self, FigureTable, column, format_number as number};
-use super::text::{self, Font, Side};
-use super::tiles::{Key, draw_key, label, tile, type_size};
-use super::{frame, ticks};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{Unit, plural};
+use super::cells::{Cells, Key, draw_key, label, tile, type_size};
+use super::frame;
+use super::prelude::*;
+use super::table::format_number as number;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
@@ -44,7 +33,6 @@ pub enum CellText {
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
 pub const MAX_WINNERS: usize = LETTERS.len();
 
-/// Row and column of a cell.
 type Place = (usize, usize);
 
 struct LeadText {

@@ -39,29 +39,19 @@ pub fn on_dark(colour: RGBColor) -> RGBColor {
 
 /// ColorBrewer's RdBu (Harrower and Brewer, 2003), which colour-blind readers can distinguish: red below 1/2, nearly white there, blue above.
 pub fn diverging(share: f64) -> RGBColor {
-    const STEPS: [[u8; 3]; 11] = [
-        [103, 0, 31],
-        [178, 24, 43],
-        [214, 96, 77],
-        [244, 165, 130],
-        [253, 219, 199],
-        [247, 247, 247],
-        [209, 229, 240],
-        [146, 197, 222],
-        [67, 147, 195],
-        [33, 102, 172],
-        [5, 48, 97],
-    ];
+    const STEPS: [RGBColor; 11] = colours([
+        0x67001f, 0xb2182b, 0xd6604d, 0xf4a582, 0xfddbc7, 0xf7f7f7, 0xd1e5f0, 0x92c5de, 0x4393c3, 0x2166ac, 0x053061,
+    ]);
     let place = share.clamp(0.0, 1.0) * 10.0;
     let below = (place as usize).min(9);
-    let mix = |channel: usize| {
-        let (low, high) = (f64::from(STEPS[below][channel]), f64::from(STEPS[below + 1][channel]));
+    let mix = |channel: fn(RGBColor) -> u8| {
+        let [low, high] = [STEPS[below], STEPS[below + 1]].map(|step| f64::from(channel(step)));
         (low + (high - low) * (place - below as f64)).round() as u8
     };
-    RGBColor(mix(0), mix(1), mix(2))
+    RGBColor(mix(|step| step.0), mix(|step| step.1), mix(|step| step.2))
 }
 
-/// From the lowest to the highest, as `#rrggbb`.
+/// The lowest first, as `#rrggbb`.
 pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
     let colour = |k: usize| map(k as f64 / (count - 1) as f64);
     (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
@@ -78,30 +68,24 @@ pub fn readable_on(ground: RGBColor) -> RGBColor {
     if luminance > 0.18 { RGBColor(4, 4, 4) } else { RGBColor(251, 251, 251) }
 }
 
+/// Reads `0xrrggbb`.
+const fn colours<const N: usize>(rrggbb: [u32; N]) -> [RGBColor; N] {
+    let mut colours = [WHITE; N];
+    let mut k = 0;
+    while k < N {
+        let [_, red, green, blue] = rrggbb[k].to_be_bytes();
+        colours[k] = RGBColor(red, green, blue);
+        k += 1;
+    }
+    colours
+}
+
 /// Okabe and Ito's palette for colour-blind readers; grey replaces their yellow, which is faint on white.
-pub const SERIES: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(0, 0, 0),
-    RGBColor(136, 136, 136),
-];
+pub const SERIES: [RGBColor; 8] =
+    colours([0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000, 0x888888]);
 
 /// Paul Tol's muted scheme for colour-blind readers, its pale grey first, and a dark grey.
-pub const CLASSES: [RGBColor; 12] = [
-    RGBColor(221, 221, 221),
-    RGBColor(204, 102, 119),
-    RGBColor(136, 34, 85),
-    RGBColor(136, 204, 238),
-    RGBColor(68, 170, 153),
-    RGBColor(17, 119, 51),
-    RGBColor(221, 204, 119),
-    RGBColor(153, 153, 51),
-    RGBColor(170, 68, 153),
-    RGBColor(51, 34, 136),
-    RGBColor(85, 85, 85),
-    RGBColor(238, 136, 102),
-];
+pub const CLASSES: [RGBColor; 12] = colours([
+    0xdddddd, 0xcc6677, 0x882255, 0x88ccee, 0x44aa99, 0x117733, 0xddcc77, 0x999933, 0xaa4499, 0x332288, 0x555555,
+    0xee8866,
+]);

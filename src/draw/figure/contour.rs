@@ -1,24 +1,14 @@
 //! Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
 
-use plotters::style::RGBColor;
-
-use super::Drawable;
 use super::bands::{self, Corner};
-use super::canvas::Canvas;
-use super::colour::{INK, WHITE, viridis};
 use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
-use super::geometry::{Rect, Xy};
-use super::grid::Grid;
 use super::place::{self, Place, Placed, draw_places};
-use super::table::{self, FigureTable};
-use super::text::{self, Font, Side};
-use super::ticks::{self, Scale};
-use apexmap_base::error::Result;
+use super::prelude::*;
 
 pub struct Bands {
     pub z: Scale,
     pub levels: Vec<f64>,
-    /// By the share of the way from the first band to the last.
+    /// Takes the share of the way from the first band to the last.
     pub colour: fn(f64) -> RGBColor,
     /// Points (row, column) with a mark other than "measured".
     pub marks: Vec<((usize, usize), Mark)>,

@@ -1,19 +1,10 @@
 //! Curves over one axis: lines with markers, and 95 % intervals as bands.
 
-use super::Drawable;
-use super::canvas::Canvas;
-use super::colour::{GREY, INK};
 use super::frame::{self, Frame, FrameAxis};
-use super::geometry::{Rect, Xy};
-use super::grid::Quantity;
-use super::landmark::Landmark;
 use super::legend::{self, Item, Legend};
+use super::place::Landmark;
+use super::prelude::*;
 use super::series_style::{Distinction, Part, SeriesStyle};
-use super::sheet::{Room, Style};
-use super::table::{FigureTable, column, in_words, interval_cells};
-use super::text::{self, Font, Side};
-use super::ticks::Scale;
-use apexmap_base::error::{Error, Result};
 use apexmap_base::units::is_informative;
 
 /// The legend has no space for more, and readers could not distinguish them.
@@ -80,8 +71,8 @@ impl CurvePoint {
         Self { x, y, low, high }
     }
 
-    fn span(&self) -> Span {
-        Span { y: self.y, low: self.low, high: self.high }
+    fn has_interval(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
     }
 
     /// Returns the ratio to `factor` times the other value. Half-widths of logarithms add in quadrature, as for independent estimates: too
@@ -101,7 +92,6 @@ pub struct CurvePlot<'a> {
     pub curves: &'a Curves,
     /// Consecutive series of one colour: a measurement, its model or limit, and the attainable rate.
     pub group_size: usize,
-    /// Where a horizontal line is always drawn.
     pub level: Option<f64>,
 }
 
@@ -117,11 +107,11 @@ impl Drawable for CurvePlot<'_> {
         let points = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
         let mut measured: Vec<f64> = points().map(|p| p.x).collect();
         let x = Scale::from_values(measured.iter().copied(), curves.x.log, &curves.x.label)?.pad(0.03);
-        let values = axis_values(points().map(CurvePoint::span), curves.y.log).into_iter().chain(level);
+        let values = axis_values(points(), curves.y.log).into_iter().chain(level);
         let y = Scale::from_values(values, curves.y.log, &curves.y.label)?.pad(0.05);
         measured.sort_by(f64::total_cmp);
         measured.dedup();
-        let beyond = points().any(|point| is_beyond(point.span(), &y) != (false, false));
+        let beyond = points().any(|point| is_beyond(point, &y) != (false, false));
         let top = canvas
             .header(&curves.title, &if beyond { explain_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
         let sheet = canvas.sheet;
@@ -159,7 +149,7 @@ impl Drawable for CurvePlot<'_> {
             canvas.spot(frame.point(point.x, point.y), row);
         }
         let corner = match sheet.legend_below {
-            true => (sheet.margin, sheet.height - legend.height()),
+            true => (sheet.margin, sheet.height - legend.size.1),
             false => (frame.area.right + 14.0, frame.area.top),
         };
         let with_style = |item: Item| {
@@ -182,7 +172,7 @@ impl Drawable for CurvePlot<'_> {
         let (x, write_x) = column(&curves.x, &values(|p| p.x));
         let (y, write_y) = column(&curves.y, &values(|p| p.y));
         let has_labels = curves.series.iter().any(|series| !series.label.is_empty());
-        let has_intervals = points.iter().any(|(_, p)| p.low.is_finite() && p.high.is_finite());
+        let has_intervals = points.iter().any(|(_, point)| point.has_interval());
         let mut head = vec![x, y];
         if has_labels {
             head.insert(0, "curve".into());
@@ -226,7 +216,7 @@ impl Drawable for CurvePlot<'_> {
         let labels: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
         // Its names are then as close as they may be.
         let column = Legend::column(&labels, 0.0);
-        Room::Legend { height: Legend::rows(&labels, width).height(), column: column.size }
+        Room::Legend { height: Legend::rows(&labels, width).size.1, column: column.size }
     }
 }
 
@@ -246,7 +236,7 @@ impl CurvePlot<'_> {
 
 impl Series {
     fn has_intervals(&self) -> bool {
-        self.points.iter().any(|p| p.low.is_finite() && p.high.is_finite())
+        self.points.iter().any(CurvePoint::has_interval)
     }
 }
 
@@ -262,7 +252,7 @@ fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<V
 
 fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: SeriesStyle) -> Result<()> {
     let pixel = |x: f64, y: f64| frame.point(x, y.clamp(frame.y.low, frame.y.high));
-    for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
+    for stretch in stretches(points, |p| !p.y.is_nan() && p.has_interval()) {
         if let [p] = stretch[..] {
             let ((x, low), (_, high)) = (pixel(p.x, p.low), pixel(p.x, p.high));
             canvas.line(&[(x, low), (x, high)], style.colour, 1.2)?;
@@ -280,7 +270,7 @@ fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], sty
 
 fn draw_arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: SeriesStyle) -> Result<()> {
     for point in points.iter().filter(|point| !point.y.is_nan()) {
-        let (below, above) = is_beyond(point.span(), &frame.y);
+        let (below, above) = is_beyond(point, &frame.y);
         let (x, _) = frame.point(point.x, point.y);
         for (_, tip, direction) in
             [(below, frame.area.bottom, -1.0), (above, frame.area.top, 1.0)].into_iter().filter(|(is, ..)| *is)
@@ -346,16 +336,8 @@ fn draw_legend(canvas: &mut Canvas, styles: &[(bool, SeriesStyle)], legend: &Leg
 /// Intervals widen the axis by at most this factor beyond all values.
 const ROOM: f64 = 3.0;
 
-/// The ends are NaN without an interval.
-#[derive(Clone, Copy)]
-struct Span {
-    y: f64,
-    low: f64,
-    high: f64,
-}
-
 /// All points, and the ends of known intervals up to a factor of `ROOM` beyond; on a log axis only positive ends.
-fn axis_values(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64> {
+fn axis_values<'a>(points: impl Iterator<Item = &'a CurvePoint> + Clone, log: bool) -> Vec<f64> {
     let mut values: Vec<f64> = points.clone().map(|point| point.y).collect();
     let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), y| (l.min(*y), m.max(*y)));
     let bounded = points.filter(|point| is_informative((point.low, point.high)));
@@ -365,8 +347,8 @@ fn axis_values(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64
 }
 
 /// Whether the lower end is below the axis, and the upper end above it.
-fn is_beyond(point: Span, y: &Scale) -> (bool, bool) {
-    let has_interval = point.low.is_finite() && point.high.is_finite();
+fn is_beyond(point: &CurvePoint, y: &Scale) -> (bool, bool) {
+    let has_interval = point.has_interval();
     (has_interval && point.low < y.low, has_interval && point.high > y.high)
 }
 

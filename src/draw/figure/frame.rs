@@ -1,16 +1,6 @@
 //! The frame of a two-dimensional figure: its axes, the colour bar and the key of marks.
 
-use plotters::style::RGBColor;
-
-use super::canvas::Canvas;
-use super::colour::{GREY, HATCH, HATCH_LINE, INK, PALE, WHITE};
-use super::geometry::{Rect, Xy};
-use super::grid::{Axis, Quantity};
-use super::sheet::Sheet;
-use super::text::{self, Font, Side};
-use super::ticks::{self, Scale};
-use apexmap_base::error::Result;
-use apexmap_base::units::Unit;
+use super::prelude::*;
 
 pub struct Ticks {
     pub values: Vec<f64>,
@@ -50,7 +40,8 @@ impl<'a> FrameAxis<'a> {
         Self { quantity: &axis.quantity, scale, measured: &axis.values, only_measured: false }
     }
 
-    fn ticks(&self, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
+    /// The densest ticks whose labels are at least `gap` apart.
+    pub fn ticks(&self, length: f64, gap: f64, extent: impl Fn(&str) -> f64) -> Ticks {
         // Label sizes on a log scale in KiB and MiB, even if some lie between powers of two.
         let sizes = self.quantity.unit == Unit::Bytes && self.scale.log && self.scale.low >= 1.0;
         let binary = sizes || ticks::is_binary(self.measured);
@@ -62,7 +53,7 @@ impl<'a> FrameAxis<'a> {
         choose(sets, self.quantity, binary, |values, labels| {
             let position = |k: usize| self.scale.place(values[k]) * length;
             (1..values.len())
-                .all(|k| position(k) - position(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 7.0)
+                .all(|k| position(k) - position(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + gap)
         })
     }
 }
@@ -98,12 +89,12 @@ pub fn draw_axes(
     let tick = Font::new(text::TICK);
     let Sheet { height, margin, below, .. } = canvas.sheet;
     let bottom = height - below;
-    let y_ticks = y.ticks(bottom - top, |_| text::TICK);
+    let y_ticks = y.ticks(bottom - top, 7.0, |_| text::TICK);
     let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
     let left = margin + text::AXIS + margin + widest + TICK_LENGTH + 4.0;
     let area = Rect { left, top, right, bottom };
     let frame = Frame { area, x: x.scale, y: y.scale };
-    let x_ticks = x.ticks(area.width(), |label| tick.width(label));
+    let x_ticks = x.ticks(area.width(), 7.0, |label| tick.width(label));
     for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
         let (tick_x, _) = frame.point(*value, y.scale.low);
         if grid_lines {
@@ -210,7 +201,6 @@ pub enum Mark {
     Undecided,
     Failed,
     Gap,
-    /// The place of a code.
     Estimate,
 }
 

@@ -1,10 +1,9 @@
 //! The data of figures: quantities, axes, and grids of a quantity over two others.
 
-use ndarray::Array2;
-
 use super::ticks::{self, Scale};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::Unit;
+use ndarray::Array2;
 
 /// A quantity along an axis or as a colour.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,20 +1,9 @@
 //! Heat maps: one rectangle per cell, labelled with its value where space allows.
 
-use plotters::style::RGBColor;
-
-use super::Drawable;
-use super::canvas::Canvas;
-use super::cells::Cells;
-use super::colour::{INK, diverging, readable_on, viridis};
+use super::cells::{Cells, tile};
 use super::frame::{self, ColourBar, Mark};
-use super::geometry::Rect;
-use super::grid::Grid;
 use super::place::{self, Place, Placed, draw_places};
-use super::table::{self, FigureTable};
-use super::text::{Font, Side};
-use super::ticks::{self, Scale};
-use super::tiles::tile;
-use apexmap_base::error::Result;
+use super::prelude::*;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Palette {

@@ -38,14 +38,13 @@ pub fn names(labels: &[&str]) -> Names {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// The curve that it looks like.
     pub series: usize,
     pub name: String,
     /// Stands for this part of all groups, whatever their colours.
     pub is_shared: bool,
 }
 
-/// What a name adds to the first of its group; `None` if it does not continue that.
+/// The words after the first name of the group; `None` if another word comes first.
 fn added_name(group: &[&str], index: usize) -> Option<String> {
     let rest = group.get(index)?.strip_prefix(group[0])?.trim_start_matches([',', ' ']);
     (!rest.is_empty()).then(|| rest.to_owned())
@@ -73,7 +72,7 @@ pub struct LegendEntry {
 }
 
 /// Empty if no curve has a name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Legend {
     pub title: Vec<String>,
     pub entries: Vec<LegendEntry>,
@@ -94,21 +93,13 @@ impl Legend {
         labels.iter().any(|label| !label.is_empty()).then(|| names(labels))
     }
 
-    fn empty() -> Self {
-        Self { title: Vec::new(), entries: Vec::new(), size: (0.0, 0.0) }
-    }
-
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub fn height(&self) -> f64 {
-        self.size.1
-    }
-
     /// One column next to the axes. Names that need too many lines are cut in the middle, because they usually differ at their ends.
     pub fn column(labels: &[&str], height: f64) -> Self {
-        let Some(names) = Self::split_labels(labels) else { return Self::empty() };
+        let Some(names) = Self::split_labels(labels) else { return Self::default() };
         let widest = names.widest();
         let count = names.own.len() as f64;
         let line = (height / count).clamp(15.0, 22.0);
@@ -136,9 +127,9 @@ impl Legend {
         Self { title, entries, size: (room + NAME_OFFSET + HALF_SAMPLE, y) }
     }
 
-    /// As many columns as fit below axes of this width.
+    /// The largest number of columns that fits below axes of this width.
     pub fn rows(labels: &[&str], width: f64) -> Self {
-        let Some(names) = Self::split_labels(labels) else { return Self::empty() };
+        let Some(names) = Self::split_labels(labels) else { return Self::default() };
         let widest = names.widest() + NAME_OFFSET + HALF_SAMPLE + 12.0;
         let columns = ((width / widest) as usize).clamp(1, names.own.len());
         let room = width / columns as f64;

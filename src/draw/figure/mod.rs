@@ -14,11 +14,11 @@ mod frame;
 mod geometry;
 mod grid;
 mod heat;
-mod landmark;
 pub mod legend;
 mod panels;
 mod pdf;
 mod place;
+mod prelude;
 mod ratios;
 mod series_style;
 mod sheet;
@@ -29,38 +29,33 @@ mod svg;
 pub mod table;
 pub mod text;
 pub mod ticks;
-mod tiles;
 pub mod view;
 
-use apexmap_base::new_file;
-use std::path::Path;
-
-use ndarray::Array2;
-
 use apexmap_base::error::{Error, Result};
-pub use canvas::Spot;
-pub use categories::{Categories, CellText, MAX_WINNERS};
-pub use curves::{CurvePoint, Curves, Series};
-pub use grid::{Axis, Grid, Quantity};
-pub use landmark::{Landmark, LandmarkStyle};
-pub use panels::{MAX_PANELS, Panels};
-pub use place::Place;
-pub use ratios::{RatioForm, Ratios};
-pub use sheet::{Sheet, Style};
-pub use strip::{Strip, StripItem};
-pub use view::View;
-
+use apexmap_base::new_file;
 use bitmap::Bitmap;
+pub use canvas::Spot;
 use canvas::{Canvas, Painter};
+pub use categories::{Categories, CellText, MAX_WINNERS};
 use contour::Contour;
 use curves::CurvePlot;
+pub use curves::{CurvePoint, Curves, Series};
+pub use grid::{Axis, Grid, Quantity};
 use heat::{Heat, Palette};
+use ndarray::Array2;
+pub use panels::{MAX_PANELS, Panels};
 use pdf::Pdf;
+pub use place::{Landmark, LandmarkStyle, Place};
 use ratios::RatioFigure;
+pub use ratios::{RatioForm, Ratios};
 use sheet::Room;
+pub use sheet::{Sheet, Style};
+use std::path::Path;
+pub use strip::{Strip, StripItem};
 use surface::Surface;
 use svg::Svg;
 use table::FigureTable;
+pub use view::View;
 
 /// A figure with all its data. [`svg()`] and [`save`] draw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,7 +167,6 @@ pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
 
-/// Returns the positions of the values.
 fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<Spot>> {
     let mut canvas = Canvas::new(painter, sheet)?;
     figure.as_drawable().draw(&mut canvas)?;
@@ -233,7 +227,6 @@ pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     bitmap.encode()
 }
 
-/// One page of the size of the sheet.
 pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     let sheet = sheet(figure, style)?;
     let mut pdf = Pdf::new(sheet)?;

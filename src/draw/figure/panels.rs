@@ -1,16 +1,8 @@
 //! Contours of several machines side by side on one scale (Apex-Map paper, Figure 7).
 
-use super::Drawable;
-use super::canvas::Canvas;
-use super::colour::INK;
 use super::contour::{self, Bands};
-use super::frame::{self, Frame, Ticks};
-use super::geometry::Rect;
-use super::grid::{Axis, Grid};
-use super::table::{self, FigureTable, column};
-use super::text::{self, Font, Side};
-use super::ticks::{self, Scale};
-use apexmap_base::error::{Error, Result};
+use super::frame::{self, Frame, FrameAxis};
+use super::prelude::*;
 
 /// Grids of one quantity over the same parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,11 +42,11 @@ impl Drawable for &Panels {
         let sheet = canvas.sheet;
         let bottom = sheet.height - sheet.below;
         let tick = Font::new(text::TICK);
-        let y_ticks = choose_ticks(&first.y, &y, bottom - top, |_| text::TICK);
+        let y_ticks = FrameAxis::new(&first.y, y).ticks(bottom - top, 9.0, |_| text::TICK);
         let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
         let left = sheet.margin + text::AXIS + 14.0 + widest + 10.0;
         let width = (canvas.bar_left() - left - GAP * (grids.len() - 1) as f64) / grids.len() as f64;
-        let x_ticks = choose_ticks(&first.x, &x, width, |label| tick.width(label));
+        let x_ticks = FrameAxis::new(&first.x, x).ticks(width, 9.0, |label| tick.width(label));
         let mut row = 0;
         for (k, grid) in grids.iter().enumerate() {
             let start = left + k as f64 * (width + GAP);
@@ -130,15 +122,4 @@ fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, na
     let name = text::cut(&grid.title, text::AXIS, true, frame.area.width());
     let position = (frame.area.centre().0, frame.area.top - NAME / 2.0);
     canvas.text(&name, position, Side::Middle, Font::bold(text::AXIS))
-}
-
-/// The densest ticks whose labels do not touch.
-fn choose_ticks(axis: &Axis, scale: &Scale, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
-    let binary = ticks::is_binary(&axis.values);
-    let sets = ticks::tick_sets(scale, &axis.values, axis.quantity.unit, binary);
-    frame::choose(sets, &axis.quantity, binary, |values, labels| {
-        let position = |k: usize| scale.place(values[k]) * length;
-        (1..values.len())
-            .all(|k| position(k) - position(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 9.0)
-    })
 }

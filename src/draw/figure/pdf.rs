@@ -1,20 +1,17 @@
-//! PDF documents of one page. Text is drawn as the outlines of its glyphs, so that a figure looks the same everywhere and needs
-//! no fonts.
-
-use std::collections::HashMap;
-
-use pdf_writer::{Content, Finish, Name, Pdf as Document, Rect as Area, Ref, TextStr};
-use plotters::style::RGBColor;
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+//! PDF documents of one page, with the outlines of glyphs: a figure looks the same everywhere and needs no fonts.
 
 use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
 use super::sheet::Sheet;
 use super::text::{Font, Side};
 use apexmap_base::error::{Error, Result};
+use pdf_writer::{Content, Finish, Name, Pdf as Document, Rect as Area, Ref, TextStr};
+use plotters::style::RGBColor;
+use std::collections::HashMap;
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 const POINTS: f64 = 72.0;
-/// Of zlib: small files at little time.
+/// Level of zlib: small files at little time.
 const COMPRESSION: u8 = 6;
 
 pub struct Pdf {
@@ -38,7 +35,6 @@ enum Stroke {
 }
 
 impl Pdf {
-    /// Fails if the embedded fonts cannot be read.
     pub fn new(sheet: Sheet) -> Result<Self> {
         let face = |font| Face::parse(font, 0).map_err(|_| Error::internal("the embedded font cannot be read"));
         let mut content = Content::new();
@@ -205,7 +201,7 @@ fn shares(RGBColor(red, green, blue): RGBColor) -> [f32; 3] {
     [red, green, blue].map(|channel| f32::from(channel) / 255.0)
 }
 
-/// From the right of a circle. The error of the radius is below 0.03 %.
+/// The error of the radius is below 0.03 %.
 fn quarters((x, y): Xy, radius: f64) -> [[f32; 6]; 4] {
     /// Distance of a control point, in radii: 4 (sqrt(2) - 1) / 3.
     const REACH: f64 = 0.552_284_75;

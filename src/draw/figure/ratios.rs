@@ -1,24 +1,12 @@
-//! The ratio of one machine to another: as a map of cells and a surface (Apex-Map paper, Figures 5 and 6), and as
-//! contours.
+//! The ratio of one machine to another as a map, a surface (Apex-Map paper, Figures 5 and 6) or contours.
 
-use super::Drawable;
-use super::canvas::Canvas;
-use super::cells::Cells;
-use super::colour::{INK, diverging};
+use super::cells::{Cells, Key, draw_key, label, tile, type_size};
 use super::contour::{self, Bands};
 use super::frame::{self, ColourBar, Mark};
-use super::geometry::Rect;
-use super::grid::{Grid, Quantity};
-use super::sheet::{Room, Style};
+use super::prelude::*;
 use super::solid::Look;
 use super::surface;
-use super::table::{self, FigureTable};
-use super::text::{self, Font, Side};
-use super::ticks::{self, Scale};
-use super::tiles::{Key, draw_key, label, tile, type_size};
 use super::view::View;
-use apexmap_base::error::Result;
-use apexmap_base::units::Unit;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratios {
@@ -27,7 +15,7 @@ pub struct Ratios {
     /// Cells (row, column) not significantly different from 1, or without an interval.
     pub undecided: Vec<(usize, usize)>,
     pub undecided_label: &'static str,
-    /// By index of the grid's `failed`.
+    /// One name for each of the grid's `failed`.
     pub unfinished: Vec<String>,
 }
 

@@ -1,12 +1,6 @@
 //! Colour, marker and dashes of a series of curves.
 
-use plotters::style::RGBColor;
-
-use super::canvas::Canvas;
-use super::colour::{SERIES, WHITE, ramp};
-use super::geometry::Xy;
-use super::sheet::Style;
-use apexmap_base::error::Result;
+use super::prelude::*;
 
 /// No two series of a figure have the same.
 #[derive(Clone, Copy)]
@@ -30,11 +24,9 @@ pub struct Distinction {
     pub count: usize,
     /// Consecutive series of one colour.
     pub group_size: usize,
-    /// In the order of a number.
     pub ordered: bool,
 }
 
-/// Dashes and gaps.
 const PATTERNS: [&[f64]; MARKER_SHAPES] =
     [&[], &[8.0, 4.0], &[2.0, 3.0], &[9.0, 3.0, 2.0, 3.0], &[14.0, 4.0], &[9.0, 3.0, 2.0, 3.0, 2.0, 3.0], &[4.0, 2.0]];
 /// Not [`WHITE`], which is the ground of every style.

@@ -17,7 +17,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// By the names that `--style` accepts.
+    /// Names are those that `--style` accepts.
     pub const ALL: [(&'static str, Style); 4] =
         [("screen", Style::Screen), ("paper", Style::Paper), ("slide", Style::Slide), ("slide-dark", Style::SlideDark)];
 
@@ -39,7 +39,7 @@ pub struct Sheet {
     pub width: f64,
     pub height: f64,
     pub margin: f64,
-    /// From the axes to the middle of the name below them.
+    /// Distance of the axes from the middle of the name below them.
     pub name_offset: f64,
     /// Space below the axes.
     pub below: f64,
@@ -63,7 +63,6 @@ pub enum Room {
     /// In three dimensions, which is taller.
     Solid,
     Legend {
-        /// Below the axes.
         height: f64,
         /// Width and height next to the axes.
         column: (f64, f64),

@@ -1,18 +1,9 @@
-//! The contents of the box of a 3-D surface. Cells are drawn from the far corner to the near one, so that nearer cells
-//! cover those behind them.
-
-use ndarray::Array2;
-use plotters::style::RGBColor;
+//! The box of a 3-D surface. Cells are drawn from the far corner to the near one, so that nearer cells cover those behind.
 
 use super::bands::{self, Corner};
-use super::canvas::Canvas;
-use super::colour::{INK, viridis};
 use super::frame::{self, Mark};
-use super::text::{self, Font, Side};
-use super::ticks::Scale;
-use super::view::BOX_HEIGHT;
-use super::view::Camera;
-use apexmap_base::error::Result;
+use super::prelude::*;
+use super::view::{BOX_HEIGHT, Camera};
 
 /// Across the whole height; a patch has one colour.
 const SHADES: f64 = 36.0;
@@ -20,7 +11,7 @@ const SHADES: f64 = 36.0;
 const MAX_PATCHES: f64 = 6000.0;
 const BOUND_COLOUR: RGBColor = RGBColor(213, 94, 0);
 
-/// By [row][column]: positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`.
+/// Positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT` at [row][column].
 pub struct Solid<'a> {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
@@ -31,7 +22,7 @@ pub struct Solid<'a> {
 }
 
 pub struct Look<'a> {
-    /// By the share of the height.
+    /// Takes the share of the height.
     pub colour: fn(f64) -> RGBColor,
     pub bounds: Option<&'a Array2<f64>>,
     /// Share of the height of a line along the surface.
@@ -57,7 +48,7 @@ impl Solid<'_> {
     }
 }
 
-/// By [row][column].
+/// Heights at [row][column].
 pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
     values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
 }
@@ -98,7 +89,6 @@ fn draw_cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: u
     Ok(())
 }
 
-/// The line at the level of the look.
 fn draw_level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let Some(level) = solid.look.level else { return Ok(()) };
     let height = |(i, j): (usize, usize)| solid.heights[j][i];

@@ -1,28 +1,18 @@
 //! Strips: one dot with its interval for each of many named items, such as the nodes of a cluster, in order of their values.
 
-use super::Drawable;
-use super::canvas::Canvas;
-use super::colour::{GREY, INK, PALE, SERIES};
 use super::frame::{self, Frame, FrameAxis};
-use super::geometry::Rect;
-use super::grid::Quantity;
-use super::table::{FigureTable, column, in_words, interval_cells};
-use super::text::{self, Font, Side};
-use super::ticks::Scale;
-use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, plural};
+use super::prelude::*;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strip {
     pub title: String,
     /// Text after a line break is a warning.
     pub subtitle: String,
-    /// What the items are: `nodes`.
+    /// `nodes`
     pub items_label: String,
     pub value: Quantity,
     pub items: Vec<StripItem>,
     pub median: f64,
-    /// Values that do not stand out.
     pub expected: (f64, f64),
 }
 
@@ -86,13 +76,11 @@ impl Strip {
             let is_right = x + 12.0 + width <= frame.area.right;
             let left = if is_right { x + 10.0 } else { x - 10.0 - width };
             let rect = |top: f64| Rect { left, right: left + width, top, bottom: top + line };
-            let covers =
-                |a: &Rect, b: &Rect| a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
             let mut place = rect(y - line / 2.0);
-            while taken.iter().any(|other| covers(other, &place)) && place.bottom < frame.area.bottom {
+            while taken.iter().any(|other| other.overlaps(&place)) && place.bottom < frame.area.bottom {
                 place = rect(place.top + 2.0);
             }
-            if taken.iter().any(|other| covers(other, &place)) {
+            if taken.iter().any(|other| other.overlaps(&place)) {
                 continue;
             }
             canvas.text(&name, (left, place.top + line / 2.0), Side::Left, font)?;

@@ -1,23 +1,9 @@
-//! The 3-D performance surface (Apex-Map paper, Figures 3 to 6), correct from every direction.
-//!
-//! Back panels are painted first, then the surface cell by cell, from its far corner to the near one.
+//! The 3-D performance surface (Apex-Map paper, Figures 3 to 6): back panels first, then its cells, labels last.
 
-use ndarray::Array2;
-
-use super::Drawable;
-use super::canvas::Canvas;
-use super::colour::{GREY, INK, PALE, PANEL};
 use super::frame::{self, Ticks};
-use super::geometry::{Rect, Xy};
-use super::grid::{Grid, Quantity};
-use super::sheet::{Room, Style};
+use super::prelude::*;
 use super::solid::{self, Look, Solid};
-use super::table::{self, FigureTable};
-use super::text::{self, Font, Side};
-use super::ticks::{self, Scale};
-use super::view::Camera;
-use super::view::{BOX_HEIGHT, View};
-use apexmap_base::error::Result;
+use super::view::{BOX_HEIGHT, Camera, View};
 
 const TICK_LENGTH: f64 = 6.0;
 
@@ -167,7 +153,6 @@ fn fit_box(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<Labelled
     }
 }
 
-/// Around the box and all its labels.
 fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
     let corners = corners.map(|pixel| Rect::from_centre(pixel, 4.0, 4.0));

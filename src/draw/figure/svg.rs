@@ -1,18 +1,15 @@
-//! Compact SVG documents: a surface or a contour plot consists of thousands of patches, and an HTML page holds many
-//! figures. Neighbouring polygons or lines of one look become one path with relative steps from corner to corner.
-
-use std::fmt::Write;
-
-use plotters::style::RGBColor;
+//! Compact SVG: a surface has thousands of patches, and a page many figures. Neighbouring shapes of one look become one path.
 
 use super::canvas::Painter;
 use super::geometry::{Rect, Xy};
 use super::text::{Font, Side};
 use apexmap_base::error::Result;
+use plotters::style::RGBColor;
+use std::fmt::Write;
 
 /// Units of the view box per pixel: coordinates are whole tenths of pixels.
 const FINER: f64 = 10.0;
-/// From the anchor of a text down to its base line, in font sizes.
+/// Distance of the anchor of a text from its base line below, in font sizes.
 const BASELINE: f64 = 0.76;
 
 type Corner = (i64, i64);
@@ -47,7 +44,6 @@ impl Svg {
         }
     }
 
-    /// Adds to the open path if it has this look.
     fn path(&mut self, look: String, corners: &[Corner], closed: bool) {
         if self.look != look {
             self.end_path();

@@ -1,18 +1,16 @@
 //! Text of a figure: the embedded font, the width of text in it, and the cutting and wrapping of long text.
 
-use std::sync::OnceLock;
-
-use plotters::style::{FontDesc, FontFamily, FontStyle, RGBColor, register_font};
-
 use super::colour::INK;
 use apexmap_base::error::{Error, Result};
+use plotters::style::{FontDesc, FontFamily, FontStyle, RGBColor, register_font};
+use std::sync::OnceLock;
 
 /// Font sizes in pixels of the em.
 pub const TITLE: f64 = 18.0;
 pub const AXIS: f64 = 15.0;
 pub const TICK: f64 = 13.0;
 
-/// Of DejaVu Sans, in ems; plotters sizes bitmap type by the line.
+/// Line height of DejaVu Sans in ems; plotters sizes bitmap type by the line.
 pub const LINE_PER_EM: f64 = 1.164;
 
 /// Figures do not depend on installed fonts.
@@ -53,7 +51,7 @@ impl Font {
         width(text, self.size, self.bold)
     }
 
-    /// From the middle of the capitals down to the base line.
+    /// Distance of the middle of the capitals from the base line.
     pub fn half_capital(&self) -> f64 {
         0.36 * self.size
     }

@@ -79,7 +79,7 @@ impl View {
         }
     }
 
-    /// Returns whether the viewer sees the face at the low (false) or high (true) end of an axis. Of two faces edge-on, the low one counts
+    /// Returns whether the viewer sees the face at the low (false) or high (true) end of an axis. If both are edge-on, the low one counts
     /// as visible.
     pub fn faces_viewer(&self, axis: usize, high: bool) -> bool {
         (self.viewer_direction()[axis] > 1e-9) == high

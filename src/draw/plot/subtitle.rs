@@ -7,7 +7,6 @@ use apexmap_measure::kernels::command::COMMAND;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 
-/// In a form of their own.
 const ALWAYS_SHOWN: [&str; 4] = ["ranks", "memory_words", "page_bytes", "pages"];
 
 /// The values that all samples share, with every parameter that varies elsewhere in the result, and the number of samples per point.

@@ -2,13 +2,12 @@
 
 use super::comparability::{self, Difference};
 use super::devices;
-use super::geometric_mean::ScopeRatios;
+use super::geometric_mean::{Scope, ScopeRatios};
 use super::groups::{self, MatchedGroup};
 use super::machine::{Machine, Origin, Source};
 use super::matching::{self, Matching};
 use super::points::{Point, PointData, Points};
 use super::ratio::{Decision, TestedRatio};
-use super::scope::Scope;
 use apexmap_base::error::{Error, Result};
 use apexmap_draw::figure::Axis;
 use apexmap_results::samples::cube::Cube;
@@ -50,32 +49,29 @@ impl fmt::Display for Warning {
 pub struct Comparison<'a> {
     pub machines: &'a [Machine],
     pub points: Points,
-    /// Of the points, without values that are the same at all of them.
+    /// Names of points, without values that are the same at all of them.
     pub names: Vec<String>,
-    /// Unfair ones that were allowed.
     pub differences: Vec<Difference>,
     /// Points that at least two machines have, finished or not.
     pub matched: Vec<usize>,
     pub matching: Matching,
     pub decision: Decision,
     pub codes: Vec<Code>,
-    /// Of the user, fitted as the built-in ones.
     pub models: Vec<&'static FormulaModel>,
     pub groups: Vec<MatchedGroup>,
     /// To the first machine over all matched points; empty for itself.
     pub ratios: Vec<ScopeRatios>,
-    /// By role of the rank count, or by number of processes if others are devices; empty if ranks are matched by number.
+    /// For each role, or number of processes if others are devices; empty if ranks are matched by number.
     pub by_scope: Vec<Vec<ScopeRatios>>,
 }
 
-/// The first machine is the base.
 pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_>> {
     if machines.len() < 2 {
         return Err(Error::input("a comparison needs two machines", "name at least two: apexmap compare A B"));
     }
     let points = matching::match_points(machines, &matching)?;
     let matched: Vec<usize> = (0..points.points.len()).filter(|&index| points.points[index].is_matched()).collect();
-    let differences = comparability::require_allowed(comparability::differences(machines, &points), matching.allowed)?;
+    let differences = comparability::require_allowed(comparability::differences(machines, &points), &matching.allowed)?;
     if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
         return Err(comparability::no_common_point(machines, &points));
     }
@@ -132,7 +128,6 @@ impl Deref for Group<'_> {
 }
 
 impl Group<'_> {
-    /// Ascending.
     pub fn values(&self, axis: usize) -> Vec<f64> {
         self.comparison.points.numbers(self.points.iter().copied(), &self.axes[axis])
     }
@@ -179,7 +174,6 @@ impl Comparison<'_> {
         self.point(point).by_machine[machine].as_ref()?.speed()
     }
 
-    /// To the first machine.
     pub fn ratio(&self, machine: usize, point: usize) -> Option<&TestedRatio> {
         self.ratios[machine].ratios.get(&point)
     }
@@ -217,7 +211,6 @@ impl Comparison<'_> {
         if warnings.is_empty() { text } else { format!("{text}\n{}", warnings.join(". ")) }
     }
 
-    /// The first two of them.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let machines = 0..self.machines.len();
         let mut pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| [a, b]));
@@ -225,7 +218,6 @@ impl Comparison<'_> {
         Some(same.map(|k| self.name(k)))
     }
 
-    /// For every page.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.conditions();
         let disturbed =

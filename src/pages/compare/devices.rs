@@ -1,7 +1,6 @@
-//! Comparisons of processors with devices: one process, one node and one device are three things.
+//! Comparisons of processors with devices, whose kernels repeat experiments of processors.
 //!
-//! A kernel of a device repeats the experiment of a processor's kernel. Its points are matched by the locality of their accesses,
-//! alpha and L, with all points of the processor: any number of processes, pages and memory size. Rates are totals.
+//! Points match by alpha and L, for any number of processes, pages and memory size. Rates are totals.
 
 use super::machine::Machine;
 use super::points::{PointData, Points};
@@ -61,7 +60,7 @@ pub fn shared_columns(columns: &[String]) -> Vec<String> {
     columns.iter().filter(|column| [ALPHA, BLOCK].contains(&column.as_str())).cloned().collect()
 }
 
-/// Of all processes together instead of each.
+/// The rate of all processes together instead of each.
 pub fn total(headline: &'static str) -> &'static str {
     if headline == "bytes_per_second_per_rank" { "bytes_per_second" } else { headline }
 }

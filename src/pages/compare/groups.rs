@@ -93,7 +93,7 @@ fn group_class(points: &Points, kernel: &Kernel, class: &str, members: &[usize])
     groups
 }
 
-/// By all numbers except the two with most values. A parameter that follows from others is no axis.
+/// All numbers split it, except the two with most values. A parameter that follows from others is no axis.
 fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
     let distinct = |axis: &&str| points.numbers(group.points.iter().copied(), axis).len();
     let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();

@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
+    #[default]
     Measured,
     /// Tables of a paper and, where they have no value, models with the numbers of a machine card.
     Published,
@@ -47,11 +48,9 @@ impl Source {
     }
 }
 
-/// One side of a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub name: String,
-    /// On the command line.
     pub given: String,
     pub origin: Origin,
     /// Current ones that the condition selects.
@@ -62,7 +61,6 @@ pub struct Machine {
     pub run: Option<Arc<str>>,
     /// Hash of all samples of the run, the same in its folder and its archive.
     pub content: Option<u64>,
-    /// That ranks can use.
     pub cores: Option<u64>,
     /// Bytes per second to a device, if speeds contain a transfer of each word once per read.
     pub transfer: Option<f64>,
@@ -103,19 +101,7 @@ impl Machine {
             host.processors.clone()
         });
         let cores = processors.and_then(|processors| processors.cores.or(processors.hardware_threads)).map(u64::from);
-        Ok(Self {
-            name,
-            given: given.to_owned(),
-            origin: Origin::Measured,
-            samples,
-            manifest,
-            card,
-            run: None,
-            content: None,
-            cores,
-            transfer: None,
-            refused: Vec::new(),
-        })
+        Ok(Self { name, given: given.to_owned(), samples, manifest, card, cores, ..Self::default() })
     }
 
     /// It has numbers besides those of the operating system.
@@ -123,13 +109,13 @@ impl Machine {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// Of rank 0 in the first launch; none for simulated ranks and imported values.
+    /// The host of rank 0 in the first launch; none for simulated ranks and imported values.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
     }
 
-    /// Of the run: the content of its samples or, without it, the place of the result.
+    /// The content of the run's samples or, without it, the place of the result.
     pub fn identity(&self) -> Option<Arc<str>> {
         self.content.map(|content| format!("{content:016x}").into()).or_else(|| self.run.clone())
     }
@@ -192,7 +178,7 @@ impl Machine {
     }
 }
 
-/// Of a card with values of the operating system only.
+/// Source of a card with values of the operating system only.
 const REPORTED: &str = "reported by the operating system during the measurement";
 
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
@@ -211,7 +197,7 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     Ok(card)
 }
 
-/// Of the times of all current samples, in any order; `None` if they state none.
+/// Covers the times of all current samples, in any order; `None` if they state none.
 pub fn content_hash(samples: &Samples) -> Option<u64> {
     let samples = samples.current();
     let (table, time) = (samples.table(), samples.column("unix_seconds")?);

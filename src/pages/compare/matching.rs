@@ -1,8 +1,7 @@
-//! Matches points by their parameters, and defines the differences that may be allowed.
+//! Matches points by their parameters.
 //!
-//! A server with 64 cores and one with 32 share no rank count with the same meaning except 1. Their points are therefore matched
-//! by the role of the rank count. Sizes that the sweep adapts to the machine (M beyond its caches, a table of half its memory)
-//! may then differ. Ratios on all cores are given for the whole machines and per core.
+//! Servers with 64 and with 32 cores share no rank count of the same meaning except 1, so points are matched by the role of the rank
+//! count. Sizes that the sweep adapts to the machine (M beyond its caches, a table of half its memory) may then differ.
 
 use super::devices;
 use super::machine::{Machine, Origin};
@@ -29,54 +28,35 @@ pub enum MatchRanks {
     Number,
 }
 
-/// Differences that a comparison refuses unless they are allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AllowedDifferences {
-    /// Granted page size, and the parameter that requests it.
-    pub page_size: bool,
-    /// Oversubscription on one side only.
-    pub oversubscription: bool,
-    /// Transport: threads or MPI. MPI libraries may always differ.
-    pub transport: bool,
-    /// Build of the measuring code.
-    pub version: bool,
-    /// Kernel of the same family; points are then matched by the parameters that both have.
-    pub kernel: bool,
-    /// A regression check of results with one launch, where the variation between launches is unknown.
-    pub one_launch: bool,
-}
+/// Differences that a comparison refuses unless they are allowed, by their names for `--allow`:
+///
+/// * `page-size`: granted, and the parameter that requests it; `oversubscription`: on one side only
+/// * `transport`: threads or MPI; MPI libraries may always differ. `version`: build of the measuring code
+/// * `kernel`: of the same family; points are then matched by the parameters that both have
+/// * `one-launch`: a regression check of results with one launch, where the variation between launches is unknown
+pub const DIFFERENCES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
 
-/// Of the fields above, on the command line.
-pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedDifferences(Vec<String>);
 
 impl AllowedDifferences {
     pub fn parse(names: &[String]) -> Result<Self> {
-        let mut allowed = Self::default();
-        for name in names {
-            *allowed.flag(name).ok_or_else(|| {
-                Error::input(format!("--allow {name}: no such difference exists"), suggest(name, &NAMES))
-            })? = true;
+        match names.iter().find(|name| !DIFFERENCES.contains(&name.as_str())) {
+            Some(name) => {
+                Err(Error::input(format!("--allow {name}: no such difference exists"), suggest(name, &DIFFERENCES)))
+            }
+            None => Ok(Self(names.to_vec())),
         }
-        Ok(allowed)
     }
 
-    pub fn flag(&mut self, name: &str) -> Option<&mut bool> {
-        Some(match name {
-            "page-size" => &mut self.page_size,
-            "oversubscription" => &mut self.oversubscription,
-            "transport" => &mut self.transport,
-            "version" => &mut self.version,
-            "kernel" => &mut self.kernel,
-            "one-launch" => &mut self.one_launch,
-            _ => return None,
-        })
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|allowed| allowed == name)
     }
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Matching {
     pub allowed: AllowedDifferences,
-    /// Parameters that may differ.
     pub ignored: Vec<String>,
     pub ranks: MatchRanks,
 }
@@ -84,17 +64,13 @@ pub struct Matching {
 pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points> {
     let devices = devices::find(machines);
     let mut result = Points {
-        points: Vec::new(),
-        classes: BTreeMap::new(),
-        headlines: BTreeMap::new(),
-        unreported: Vec::new(),
         unusable: vec![0; machines.len()],
         roles: if devices.is_empty() { roles(machines, matching.ranks)? } else { None },
-        own_sizes: BTreeSet::new(),
         devices,
+        ..Points::default()
     };
     let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(group_by_kernel).collect();
-    let classes = classes(&by_kernel, matching.allowed.kernel, !result.devices.is_empty());
+    let classes = classes(&by_kernel, matching.allowed.has("kernel"), !result.devices.is_empty());
     for (class, mut kernels) in classes {
         let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
             let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id)).flat_map(|samples| samples.rows());
@@ -206,7 +182,7 @@ fn matching_columns<'s>(
 ) -> Vec<String> {
     let mut columns = vec!["ranks"];
     for parameter in kernels.iter().flat_map(|kernel| kernel.parameters) {
-        let by_allowance = matching.allowed.page_size && parameter.column == "pages";
+        let by_allowance = matching.allowed.has("page-size") && parameter.column == "pages";
         // Other seeds give the same point.
         if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
             columns.push(parameter.column);

@@ -25,11 +25,9 @@ pub struct Mix {
 pub struct MixRatio {
     /// With its 95 % interval, and the number of points around the codes.
     pub mean: GeometricMean,
-    /// What keeps it undecided.
     pub reservations: Vec<Reservation>,
 }
 
-/// Of each machine on each map.
 pub fn mixes(comparison: &Comparison) -> Vec<Mix> {
     let maps = comparison.groups().filter(|group| group.is_surface());
     let machines = 1..comparison.machines.len();
@@ -73,7 +71,7 @@ fn mix_ratio(group: Group, machine: usize, parts: &[(&Code, f64, f64)]) -> Optio
     Some(MixRatio { reservations: verdict::reservations(group.comparison, [machine, 0], &mean, &around), mean })
 }
 
-/// With weights. Interpolation is linear in logarithms, so a point's weight is what is read if it has e and all others have 1.
+/// Interpolation is linear in logarithms, so the weight of a point is the logarithm that is read if it has e and all others have 1.
 fn points_around(group: Group, machine: usize, code: &Code) -> Vec<(usize, f64)> {
     let weight = |&point: &usize| {
         let only = |other: usize| if other == point { std::f64::consts::E } else { 1.0 };

@@ -15,29 +15,27 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointData {
-    /// Of the good samples. A speed is a rate, or the reciprocal of a time.
+    /// Good samples. A speed is a rate, or the reciprocal of a time.
     pub launches: Vec<LaunchValues>,
     /// `None` if unknown. Results of one run share their launches.
     pub run: Option<Arc<str>>,
-    /// Of intervals within single launches; `None` if such intervals are not allowed.
+    /// Widens intervals within single launches; `None` if such intervals are not allowed.
     pub widening: Option<f64>,
-    /// Of the samples without a value.
     pub failures: Vec<Status>,
     pub facts: Facts,
     /// Simulated, predicted or published, so without a known uncertainty.
     pub exact: bool,
-    /// By disturbance.
     pub slowing: Slowing,
     /// NaN if unknown.
     pub ranks: f64,
-    /// Of the first good sample in the machine's table.
+    /// The first good sample in the machine's table.
     pub row: Option<usize>,
     /// Whether the speed is that of all ranks together or per rank; `None` for a reciprocal time.
     pub total: Option<bool>,
 }
 
 impl PointData {
-    /// Of the speed; `None` without good samples.
+    /// `None` without good samples.
     pub fn summary(&self) -> Option<Summary> {
         estimate::summarise(&self.launches, self.widening)
     }
@@ -51,7 +49,6 @@ impl PointData {
         self.launches.iter().map(|launch| launch.values.len()).sum()
     }
 
-    /// Ascending.
     pub fn log_speeds(&self) -> Vec<f64> {
         let mut logs: Vec<f64> =
             self.launches.iter().flat_map(|launch| &launch.values).map(|speed| speed.ln()).collect();
@@ -114,7 +111,6 @@ impl Point {
         }
     }
 
-    /// The class and the values in some columns.
     pub fn row(&self, columns: &[&str]) -> Vec<String> {
         let value = |column: &&str| self.value(column).map(Value::to_string).unwrap_or_default();
         std::iter::once(self.class.clone()).chain(columns.iter().map(value)).collect()
@@ -135,7 +131,7 @@ impl Point {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Points {
     /// Sorted by class and values.
     pub points: Vec<Point>,
@@ -273,7 +269,6 @@ impl Roles {
 pub const ONE_CORE: &str = "one core";
 pub const ALL_CORES: &str = "all cores";
 
-/// Of a machine's samples at one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Granted, in bytes; empty if unknown.
@@ -283,7 +278,6 @@ pub struct Facts {
     pub transports: BTreeSet<String>,
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
-    /// Of published numbers.
     pub sources: BTreeSet<Source>,
 }
 

@@ -28,15 +28,10 @@ struct PrintedRates {
     axis: String,
     column: String,
     /// Ranks per unit of the axis.
-    #[serde(default = "default_factor")]
-    times: f64,
+    times: Option<f64>,
     #[serde(default)]
     fixed: BTreeMap<String, f64>,
     source: String,
-}
-
-fn default_factor() -> f64 {
-    1.0
 }
 
 #[derive(Deserialize)]
@@ -53,8 +48,9 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         let table = table(&printed.table)?;
         for (axis_value, gups) in table.pairs(&printed.axis, &printed.rate) {
             let fixed = printed.fixed.iter().map(|(column, value)| (column.as_str(), *value));
-            let parameters =
-                std::iter::once((printed.column.as_str(), axis_value * printed.times)).chain(fixed).collect();
+            let parameters = std::iter::once((printed.column.as_str(), axis_value * printed.times.unwrap_or(1.0)))
+                .chain(fixed)
+                .collect();
             let (kernel, origin) = (printed.kernel.as_str(), printed.source.clone());
             let (column, rate, source) = ("operations_per_second", gups * 1e9, Source::Printed);
             rates.push(Rate { kernel, parameters, column, rate, source, origin });
@@ -77,13 +73,9 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         given: given.to_owned(),
         origin: Origin::Published,
         samples: samples(&rates),
-        manifest: None,
         card: Some(card),
-        run: None,
-        content: None,
-        cores: None,
-        transfer: None,
         refused,
+        ..Machine::default()
     })
 }
 
@@ -179,7 +171,7 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    /// Of other machines, or powers of two of ranks if all are published and the model has defaults for the other variables.
+    /// Those of other machines, or powers of two of ranks if all are published and the model has defaults for other variables.
     fn points(&self) -> Result<Vec<Wanted<'a>>> {
         let variables = self.model.about().variables;
         let names: Vec<&'static str> = variables.iter().map(|variable| columns::resolve(variable.name)).collect();
@@ -270,7 +262,6 @@ impl<'a> Predictor<'a> {
     }
 }
 
-/// Which kernels, or why none.
 pub fn rates(machine: &Machine) -> String {
     let (name, kernels) = (&machine.name, machine.words("kernel"));
     if !kernels.is_empty() {

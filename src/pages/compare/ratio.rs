@@ -1,12 +1,11 @@
-//! Ratios of two machines: by point, their geometric mean, and the decision which differ from 1.
+//! Ratios of two machines: by point, and the decision which differ from 1.
 //!
-//! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore
-//! adjusted, so that on average at most 5 % of the points called different are false (Benjamini and Hochberg, see
-//! [`apexmap_theory::statistics::rank_tests`]). Ratios of two values that cards determine have no noise, so nothing is tested:
-//! their interval is the ratio.
+//! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore adjusted:
+//! at most 5 % of the points called different are false (Benjamini and Hochberg, [`apexmap_theory::statistics::rank_tests`]). Ratios of two
+//! values that cards determine have no noise, so nothing is tested: their interval is the ratio.
 //!
 //! [`Direction`] is the one place that decides. Samples of single launches decide nothing, because launches of one machine differ, and
-//! neither does a difference that is as large as the cost of a disturbance on the slower side.
+//! neither does a difference as large as the cost of a disturbance on the slower side.
 
 use super::points::PointData;
 use apexmap_base::units::{NumberStyle, is_informative, number};
@@ -15,13 +14,12 @@ pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Of the speeds of two machines at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// Of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
+    /// Probability of a ratio at least this far from 1 if the true ratio is 1; `None` without noise.
     pub p: Option<f64>,
     /// Factors by which disturbance can have slowed the machine and the base; infinite if unknown.
     pub slowed: [f64; 2],
@@ -33,7 +31,7 @@ impl Ratio {
         matches!(Direction::new(self.interval, self.basis, self.slowed), Direction::Faster | Direction::Slower)
     }
 
-    /// From a logarithm, without disturbance.
+    /// `shift` is a logarithm.
     fn from_log(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
         let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
         Self { value: shift.exp(), interval, basis, p, slowed: [1.0; 2] }
@@ -145,7 +143,6 @@ pub fn weaken(p: f64, times: f64) -> f64 {
     normal.cdf(normal.inverse_cdf(p) / times)
 }
 
-/// Ratios of two values that cards determine.
 pub const EXACT: &str = "exact for these cards";
 
 pub const FALSE_FINDINGS: f64 = 0.05;

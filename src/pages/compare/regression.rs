@@ -1,28 +1,65 @@
-//! The regression check: finds points of a new result that are slower than a limit allows, beyond their uncertainty.
+//! The regression check: points of a new result that are slower than a limit allows, beyond their uncertainty.
 //!
-//! Every matched point is tested one-sidedly for a slowdown (base speed / new speed) above the limit, by Welch's test over
-//! launches. Benjamini and Hochberg's procedure controls the false discovery rate over all points at 5 %. Runs of one program
-//! therefore fail in at most 5 % of cases, if launches are draws from one distribution. Points with one launch are not tested
-//! unless allowed, because the variation between launches is unknown.
+//! Every matched point is tested one-sidedly for a slowdown (base speed / new speed) above the limit, by Welch's test over launches.
+//! Benjamini and Hochberg's procedure controls the false discovery rate over all points at 5 %, so runs of one program fail in at most
+//! 5 % of cases, if launches are draws from one distribution. Without noise, between values that cards determine, the limit alone decides.
 //!
-//! Ratios of two values that cards determine have no noise: the limit alone decides.
-//!
-//! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
-//! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
-//!
-//! A disturbance of the new result may explain a slowdown: what exceeds the limit by no more than the disturbance cost leaves the check
-//! undecided. A disturbance of the base may hide one, so the slowdown that the check could have found grows by its cost, if that is known.
+//! A check without findings states the slowdown that it could have found. Above [`FAR`] times the limit at the median point, it is
+//! undecided. A disturbance of the new result leaves undecided what it may explain. One of the base may hide a slowdown, so what could
+//! have been found grows by its cost, if that is known.
 
 use super::comparison::{Comparison, Warning};
-use super::limit::SlowdownLimit;
 use super::points::list_first;
-use super::ratio::{Basis, EXACT, FALSE_FINDINGS, ratio, shift, weaken};
+use super::ratio::{Basis, FALSE_FINDINGS, ratio, shift, weaken};
 use super::verdict;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::reservation::Reservation;
-use apexmap_base::units::{plural, short_number};
+use apexmap_base::units::plural;
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use serde::Serialize;
+
+/// The conditions of `--fail-if`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Conditions {
+    /// A point is slower than this.
+    pub limit: Option<SlowdownLimit>,
+    pub noisy: bool,
+}
+
+impl Conditions {
+    /// Reads `slower=5%` and `noisy`.
+    pub fn parse(texts: &[String]) -> Result<Self> {
+        let mut conditions = Self::default();
+        for text in texts {
+            if text == "noisy" {
+                conditions.noisy = true;
+            } else if conditions.limit.replace(SlowdownLimit::parse(text)?).is_some() {
+                return Err(Error::input("--fail-if gives two limits", "give one: --fail-if slower=5%"));
+            }
+        }
+        Ok(conditions)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlowdownLimit {
+    /// Ratio of times: 1.05.
+    pub slowdown: f64,
+}
+
+impl SlowdownLimit {
+    /// Reads `slower=5%`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = |reason: &str| Error::input(format!("--fail-if {text}: {reason}"), "write --fail-if slower=5%");
+        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;
+        let percent = share.strip_suffix('%').ok_or_else(|| wrong("the limit must be in per cent"))?;
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is not a number"))?;
+        if !(0.0..=1000.0).contains(&percent) {
+            return Err(wrong("the limit must lie between 0 and 1000 %"));
+        }
+        Ok(Self { slowdown: 1.0 + percent / 100.0 })
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestedPoint {
@@ -74,7 +111,6 @@ pub struct RegressionCheck {
     /// That the check could have found at the median point, such as 1.45.
     pub smallest_found: Option<f64>,
     pub false_findings: f64,
-    /// Slowest first.
     pub slower: Vec<TestedPoint>,
     /// Further points, whose slowdown the disturbance of the new result may explain.
     pub explained: usize,
@@ -83,62 +119,8 @@ pub struct RegressionCheck {
     pub tested: usize,
     /// Unfinished on both sides, or too few samples for an interval.
     pub untested: usize,
-    /// In the new result.
     pub missing: usize,
     pub warnings: Vec<String>,
-}
-
-impl RegressionCheck {
-    /// `the smallest slowdown that this check could have found is 45 % (median point)`
-    pub fn power(&self) -> String {
-        match self.smallest_found {
-            _ if self.exact => format!("all ratios are {EXACT}"),
-            Some(slowdown) => {
-                let percent = short_number(100.0 * (slowdown - 1.0));
-                format!("the smallest slowdown that this check could have found is {percent} % (median point)")
-            }
-            None => "this check cannot find any slowdown, because half of its points have no interval".to_owned(),
-        }
-    }
-
-    fn disturbance(&self) -> Option<&Reservation> {
-        self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }))
-    }
-
-    /// A disturbance that may explain slow points, or the slowdown that the check could have found.
-    pub fn grounds(&self) -> String {
-        match self.disturbance().filter(|_| self.explained > 0) {
-            Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
-            None => self.power(),
-        }
-    }
-
-    pub fn sentence(&self) -> String {
-        format!(
-            "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
-            self.verdict.word(),
-            self.slower.len(),
-            plural(self.tested, "point"),
-            self.percent(),
-            self.not_finished.len(),
-            self.grounds()
-        )
-    }
-
-    /// Those not shown elsewhere.
-    pub fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
-        let shown: Vec<String> = shown.iter().map(Warning::to_string).collect();
-        self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
-    }
-
-    pub fn percent(&self) -> String {
-        short_number(100.0 * (self.limit - 1.0))
-    }
-}
-
-/// `1 more point is`, `7 more points are`
-fn more_points(count: usize) -> String {
-    if count == 1 { "1 more point is".into() } else { format!("{count} more points are") }
 }
 
 /// At the median point; `None` if half of the points have no known interval.
@@ -161,10 +143,9 @@ fn decide(failed: bool, explained: usize, smallest: Option<f64>, limit: Slowdown
     }
 }
 
-/// Before the p values are adjusted.
 struct Test {
     tested: TestedPoint,
-    /// Of at most the limit times the disturbance of the new result.
+    /// Hypothesis: a slowdown of at most the limit times the disturbance of the new result.
     p_beyond_disturbance: f64,
     /// 1 if unknown, because a check where everything is disturbed all the time could never pass.
     base_slowed: f64,
@@ -300,7 +281,7 @@ fn split_by_launches(
     done: Vec<Test>,
     (base, new): (&str, &str),
 ) -> Result<(Vec<Test>, Vec<String>)> {
-    if comparison.matching.allowed.one_launch {
+    if comparison.matching.allowed.has("one-launch") {
         return Ok((done, Vec::new()));
     }
     let (several, single): (Vec<Test>, Vec<Test>) =

@@ -1,15 +1,12 @@
-//! Explains the ratio of two machines by the terms of Apex-Map's model at the matched points.
-//!
-//! The cards of both machines give the times of all terms. The part of the measured ratio that the cards do not predict is a
-//! separate term, so that the parts of a point add up to the logarithm of the measured ratio of times.
+//! Explains the ratio of two machines by the terms of Apex-Map's model, with the times of both cards, at the matched points.
 //!
 //! SOURCE: B. W. Ang, The LMDI approach to decomposition analysis: a practical guide, Energy Policy 33 (2005), pages 867 to 871:
 //!   the logarithmic mean Divisia index (LMDI-I), of sums.
 //! DEFINITION: let A and B be sums of terms. The term i contributes (b_i - a_i) / L(A, B) to ln(B / A), with the logarithmic mean
 //!   L(A, B) = (B - A) / ln(B / A).
 //!
-//! The parts always add up, for any terms and any distance between the sums. If the sides are exchanged, they only change their
-//! signs. They do not depend on an order of the terms. A term may be zero on one side or both.
+//! The parts always add up, and exchanging the sides only changes their signs. A term may be zero on one side or both. A separate part
+//! is not predicted by the cards.
 
 use super::comparison::Comparison;
 use super::machine::Machine;
@@ -21,7 +18,6 @@ use std::collections::BTreeMap;
 /// Times closer than this count as equal: to explain smaller differences would be to explain noise.
 pub const SIMILAR_FACTOR: f64 = 1.1;
 
-/// The part that no term explains.
 pub const UNEXPLAINED: &str = "not explained";
 
 #[derive(Clone, Debug)]
@@ -40,20 +36,20 @@ pub struct TermCell {
     pub measured: f64,
     /// Seconds per access, of the base and of the machine.
     pub seconds: [Vec<f64>; 2],
-    /// Of the logarithm of the ratio; the sum is the prediction of the cards.
+    /// Parts of the logarithm of the ratio; the sum is the prediction of the cards.
     pub parts: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeadingTerm {
-    /// Its index; the number of terms stands for what is not explained.
+    /// Its index; the number of terms stands for the part that is not explained.
     pub term: usize,
-    /// Of the logarithm of the measured ratio; above 1 if other terms act against it.
+    /// Fraction of the logarithm of the measured ratio; above 1 if other terms act against it.
     pub share: f64,
 }
 
 impl TermPair {
-    /// By [`LeadingTerm::term`].
+    /// The index is [`LeadingTerm::term`].
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.terms.iter().copied().chain([UNEXPLAINED])
     }
@@ -69,7 +65,7 @@ impl TermCell {
         self.measured - self.predicted_log_ratio()
     }
 
-    /// Of the measured ratio's logarithm: each term, then what is not explained.
+    /// Fractions of the measured ratio's logarithm: each term, then the part that is not explained.
     pub fn shares(&self) -> Vec<f64> {
         self.parts.iter().chain([&self.unexplained_log_ratio()]).map(|part| part / self.measured).collect()
     }
@@ -127,7 +123,6 @@ pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<Term
     Some(Ok(pair))
 }
 
-/// Of the model, from the card.
 fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     let card = machine.card.as_ref().ok_or_else(|| format!("{} has no machine card", machine.name))?;
     let uncertain: Vec<&str> = Surface
@@ -186,7 +181,7 @@ fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static
     Err(format!("the card of {} has no numbers {missing}", machine.name))
 }
 
-/// Of ln(sum of `b` / sum of `a`), by term; both sums must be positive.
+/// Parts of ln(sum of `b` / sum of `a`); both sums must be positive.
 pub fn parts(a: &[f64], b: &[f64]) -> Vec<f64> {
     let mean = logarithmic_mean(a.iter().sum(), b.iter().sum());
     a.iter().zip(b).map(|(a, b)| (b - a) / mean).collect()

@@ -1,10 +1,9 @@
 //! Who is faster: the one verdict on a machine relative to the first one, over the points of a scope. Sections only word it.
 
 use super::comparison::Comparison;
-use super::geometric_mean::{GeometricMean, ScopeRatios};
+use super::geometric_mean::{GeometricMean, Scope, ScopeRatios};
 use super::points::Point;
 use super::ratio::{Basis, Direction, EXACT};
-use super::scope::Scope;
 use apexmap_base::reservation::Reservation;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +11,6 @@ pub struct Verdict {
     pub scope: Scope,
     pub mean: GeometricMean,
     pub direction: Direction,
-    /// What keeps the mean undecided.
     pub reservations: Vec<Reservation>,
     /// Points at which the machine is faster or slower, as [`super::ratio::Decision`] decides.
     pub faster: usize,
@@ -23,7 +21,6 @@ pub struct Verdict {
     pub undecided: usize,
     /// Faster and slower, each point decided separately.
     pub unadjusted: [usize; 2],
-    /// Points with a ratio.
     pub without_interval: Vec<usize>,
     /// Points that both have and that at least one did not finish.
     pub unfinished: usize,
@@ -95,18 +92,15 @@ pub fn reservations(
     sides.into_iter().filter(has_single).map(single).collect()
 }
 
-/// Of either the machine or the first one, but not both.
+/// Either the machine or the first one has them, but not both.
 pub fn points_on_one_side<'a>(comparison: &'a Comparison, machine: usize) -> impl Iterator<Item = &'a Point> {
     let is_on_one = move |point: &&Point| point.by_machine[machine].is_some() != point.by_machine[0].is_some();
     comparison.points.points.iter().filter(is_on_one)
 }
 
 pub struct BasisWords {
-    /// In a sentence.
     pub mean: &'static str,
-    /// In a table.
     pub short: &'static str,
-    /// For the ratios of some points.
     pub points: &'static str,
 }
 

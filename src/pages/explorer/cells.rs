@@ -1,7 +1,6 @@
 //! The cells of a result with their summaries, as plain data.
 
-use super::Explorer;
-use super::terms::{AppliedModel, CellTerms, terms_at};
+use super::{AppliedModel, CellTerms, Explorer, terms_at};
 use crate::html::map_colours;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
@@ -28,16 +27,14 @@ const MAX_MEDIANS: usize = 40_000;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelCells {
     pub kernel: String,
-    /// Parameters that distinguish the cells.
     pub axes: Vec<Axis>,
     /// Default axes of the map; `None` if only one axis is numeric.
     pub x: usize,
     pub y: Option<usize>,
     /// The headline first.
     pub quantities: Vec<Quantity>,
-    /// Of the bound; `None` without a card.
+    /// Fraction of the bound; `None` without a card.
     pub share: Option<usize>,
-    /// To mark on maps over alpha and L.
     pub codes: Vec<CodePlace>,
     pub cells: Vec<ExplorerCell>,
 }
@@ -45,7 +42,7 @@ pub struct KernelCells {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CodePlace {
     pub name: String,
-    /// By the name of the axis.
+    /// Names of axes with values.
     pub at: BTreeMap<&'static str, f64>,
 }
 
@@ -71,14 +68,12 @@ pub struct Quantity {
     pub label: String,
     pub unit: &'static str,
     pub log: bool,
-    /// Index of its bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerCell {
-    /// Index of its value on each axis.
     pub at: Vec<usize>,
     /// Good samples, and their launches.
     pub n: usize,
@@ -95,7 +90,6 @@ pub struct ExplorerCell {
     pub summaries: Vec<Option<ValueSummary>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<CellTerms>,
-    /// Of a good sample.
     #[serde(skip)]
     first_row: Option<usize>,
 }
@@ -103,7 +97,6 @@ pub struct ExplorerCell {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ValueSummary {
-    /// Median, low and high end.
     WithInterval([f64; 3]),
     /// Too few samples for an interval.
     WithoutInterval([f64; 1]),
@@ -160,7 +153,7 @@ pub fn explorer(samples: &Samples, first: &[String], codes: &[Code]) -> Result<O
     Ok((!kernels.is_empty()).then(|| Explorer { colours: map_colours(), kernels, notes }))
 }
 
-/// Of the codes whose rates these samples have, if all have one size.
+/// Places of the codes whose rates these samples have, if all have one size.
 fn code_places(samples: &Samples, codes: &[Code]) -> Vec<CodePlace> {
     let place = |code: &Code| CodePlace {
         name: code.name.clone(),

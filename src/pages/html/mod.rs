@@ -1,16 +1,15 @@
 //! The style, the figures and the other parts that all HTML pages share.
 //!
-//! A template extends `page.html`, takes its parts from `parts.html`, and is filled with a context of plain data. The template
-//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, which adds interaction; without
-//! the script all content is visible. The script is `page.js` and small ES modules (`*.mjs`), which tests also run under node.
+//! A template extends `page.html` and takes its parts from `parts.html`; the engine escapes all text from files. A page is one file that
+//! loads nothing. Without its script, `page.js` and ES modules (`*.mjs`) that tests also run under node, all content is visible.
 
-mod corners;
 mod figure_list;
 mod viewer;
 
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::new_file;
 use apexmap_base::terminal::to_printable;
+use apexmap_base::units::{WORD_BYTES, bytes, short_number};
 use apexmap_draw::figure::{self, Figure, Style};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +18,6 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use apexmap_base::units::capitalize;
-pub use corners::{CornerCell, Corners, block_length, corner_places};
 pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface, map_colours};
 
@@ -50,7 +48,6 @@ pub struct Picture {
     pub height: f64,
     pub head: Vec<String>,
     pub rows: Vec<PictureRow>,
-    /// Rows beyond the maximum.
     pub left_out: usize,
 }
 
@@ -67,7 +64,6 @@ const MAX_SVG_BYTES: usize = 600_000;
 
 pub struct Drawing {
     pub figure: Figure,
-    /// Without extension.
     pub file: String,
     pub title: String,
     pub caption: String,
@@ -141,10 +137,9 @@ fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
 }
 
 const STYLE: &str = include_str!("page.css");
-/// The name and the text of an ES module.
 pub type Module = (&'static str, &'static str);
 
-/// Of all pages, each after those that it imports.
+/// Each comes after those that it imports.
 const MODULES: [Module; 6] = [
     ("format", include_str!("format.mjs")),
     ("scale", include_str!("scale.mjs")),
@@ -258,4 +253,59 @@ fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Erro
         }
     }
     Ok(safe)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Corners {
+    pub groups: Vec<String>,
+    /// A value has an interval.
+    pub intervals: bool,
+    pub rows: Vec<CornerRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CornerRow {
+    /// None, temporal, spatial or both.
+    pub locality: &'static str,
+    pub place: String,
+    pub cells: Vec<CornerCell>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CornerCell {
+    pub value: String,
+    pub interval: String,
+    /// Fraction of the limit, and bottleneck.
+    pub limit: Vec<String>,
+}
+
+impl Corners {
+    /// Axes ascend; `None` unless both have two values. `cell`: the value for a group's index, alpha and L.
+    pub fn new(
+        groups: Vec<String>,
+        alphas: &[f64],
+        blocks: &[f64],
+        cell: impl Fn(usize, f64, f64) -> CornerCell,
+    ) -> Option<Self> {
+        let rows = corner_places(alphas, blocks)?.map(|(locality, alpha, block)| CornerRow {
+            locality,
+            place: format!("alpha = {}, L = {}", short_number(alpha), block_length(block)),
+            cells: (0..groups.len()).map(|group| cell(group, alpha, block)).collect(),
+        });
+        let rows: Vec<CornerRow> = rows.into();
+        let intervals = rows.iter().flat_map(|row| &row.cells).any(|cell| !cell.interval.is_empty());
+        Some(Self { groups, intervals, rows })
+    }
+}
+
+/// `64 words (512 B)`
+pub fn block_length(words: f64) -> String {
+    let name = if words == 1.0 { "word" } else { "words" };
+    format!("{} {name} ({})", short_number(words), bytes(words * WORD_BYTES as f64))
+}
+
+/// Locality, alpha and L; `None` unless both ascending axes have two values.
+pub fn corner_places(alphas: &[f64], blocks: &[f64]) -> Option<[(&'static str, f64, f64); 4]> {
+    let (&[reused, .., random], &[short, .., long]) = (alphas, blocks) else { return None };
+    Some([("none", random, short), ("temporal", reused, short), ("spatial", random, long), ("both", reused, long)])
 }

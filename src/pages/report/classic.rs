@@ -1,22 +1,17 @@
 //! The first section of a calibration's report: the classic numbers, and figures of the measurements behind them.
 
-use super::input::Input;
-use crate::html::{Drawing, Picture};
-use apexmap_base::error::Result;
+use super::prelude::*;
 use apexmap_base::provenance::Host;
-use apexmap_base::units::{self, Unit};
-use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
+use apexmap_draw::figure::{Axis, Grid, Landmark, LandmarkStyle};
 use apexmap_study::calibrate::classic::{self, Row};
 use apexmap_study::calibrate::staircase::{Rung, rungs};
-use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
+use apexmap_theory::machine::{NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
-use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct ClassicNumbers {
     pub rows: Vec<Row>,
     pub unknown: Vec<String>,
-    /// The staircase first.
     pub pictures: Vec<Picture>,
 }
 
@@ -169,7 +164,7 @@ fn loaded_latency(card: &Card) -> Curves {
     Curves::new("Loaded latency", subtitle, x, y, vec![Series { label: String::new(), points }])
 }
 
-/// Of three cores or more; two cores have only one latency.
+/// `None` for two cores, which have only one latency.
 fn matrix(card: &Card) -> Option<Grid> {
     let (cores, pairs) = classic::matrix(card);
     if cores.len() < 3 {

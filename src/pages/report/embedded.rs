@@ -1,8 +1,7 @@
-//! The result inside a report, from which `apexmap report PAGE.html` draws the page again.
+//! The result inside a report, from which `apexmap report PAGE.html` draws the page again: its files, compressed, as JSON.
 //!
-//! A page holds the files that it was made from, compressed, as JSON that no browser runs. The checksum in the manifest covers the
-//! samples. Pages come from others, so reading trusts nothing: sizes are limited, names are known ones, and the readers of
-//! the files check them as those of any result.
+//! Pages come from others, so reading trusts nothing: sizes are limited, names are known ones, and the readers of the files check them
+//! as those of any result. The checksum in the manifest covers the samples.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::SCHEMA_VERSION;
@@ -38,7 +37,7 @@ pub struct Embedded {
     format: u32,
     pub program: String,
     schema: u32,
-    /// By name: gzip, base64.
+    /// Names, and contents: gzip, base64.
     files: BTreeMap<String, String>,
 }
 

@@ -1,18 +1,15 @@
 //! The first screen of a report: the answer to the question of its sweep, as a picture or a table.
 
-use super::input::Input;
-use super::ratio;
+use super::paper_figures;
+use super::prelude::*;
 use super::summary::SummaryRow;
 use super::{Parameters, Section, Surfaces};
-use crate::html::{CornerCell, Corners, Picture};
-use apexmap_base::error::Result;
+use crate::html::{CornerCell, Corners};
 use apexmap_base::provenance::PlainNode;
 use apexmap_draw::plot::FigureKind;
-use apexmap_results::samples::groups::SampleGroup;
 use apexmap_run::sweep::figures::parse_figures;
 use apexmap_study::answers::memory_sizes::MemorySizes;
 use apexmap_study::answers::stream::Stream;
-use serde::Serialize;
 
 /// Besides the corners and the sentences.
 #[derive(Default, Serialize)]
@@ -40,7 +37,7 @@ impl FirstScreen {
         if is_calibration {
             return Ok(Self::default());
         }
-        if let Some(picture) = ratio::draw_pairs(input)? {
+        if let Some(picture) = paper_figures::draw_pairs(input)? {
             return Ok(Self { picture: Some(picture), ..Self::default() });
         }
         let stream = input.answers.stream.clone();
@@ -69,7 +66,7 @@ impl FirstScreen {
 }
 
 impl Surfaces {
-    /// Of the surface with this label, or of the first.
+    /// The surface with this label, or the first.
     fn take_static(&mut self, label: &str) -> Option<Picture> {
         let with_views = |section: &&mut Section| !section.views.is_empty();
         let mut sections: Vec<&mut Section> = self.sections.iter_mut().filter(with_views).collect();
@@ -89,7 +86,7 @@ fn most_points(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<P
 /// Side by side; the table of all points contains the others.
 const MAX_CORNERS: usize = 2;
 
-/// Of the first surface, and of the next one with the same axes. `rows`: of all groups.
+/// The first surface, and the next one with the same axes. `rows` are those of all groups.
 pub fn corners(groups: &[SampleGroup], rows: &[SummaryRow], node: &PlainNode) -> Option<Corners> {
     let surfaces: Vec<&SampleGroup> = groups.iter().filter(|group| group.is_surface()).collect();
     let first = surfaces.first()?;

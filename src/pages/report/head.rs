@@ -1,29 +1,21 @@
 //! The parts that the reports of all sweeps have: what was measured, where and when, the samples, methods and sources.
 
 use super::embedded::Embedded;
-use super::input::Input;
+use super::prelude::*;
 use crate::html::{self, Banner};
-use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
-use apexmap_base::units::{self, plural};
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
 use apexmap_results::samples::stamp::Stamp;
-use apexmap_results::table::columns::{self, NODE_TYPE, label};
+use apexmap_results::table::columns::{NODE_TYPE, label};
 use apexmap_results::table::derived_columns::SHARE;
 use apexmap_study::answers::declared::{self, Declared};
 use apexmap_theory::bounds::DEVICE_NAME;
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 #[derive(Serialize)]
 pub struct Head<'a> {
     manifest: &'a Manifest,
-    /// For the title.
     machine: String,
     declared: Option<Declared>,
     made: String,
@@ -35,9 +27,7 @@ pub struct Head<'a> {
     failures: Vec<Json>,
     /// How medians and intervals were computed.
     intervals: String,
-    /// From which the page can be drawn again.
     embedded: Option<Embedded>,
-    /// Why the page does not hold its result.
     unembedded: Option<String>,
     /// Version that made the page from whose data this one was drawn; `None` for the page of a folder.
     redrawn: Option<&'a str>,
@@ -162,7 +152,7 @@ pub struct Sources {
     rates: Vec<String>,
     /// Some kernels could have bounds, which hold only for real ranks, and no card gave them.
     unbounded: bool,
-    /// Devices have cards of their own.
+    /// Devices have separate cards.
     on_device: bool,
 }
 

@@ -21,21 +21,17 @@ use std::collections::HashMap;
 pub struct Input<'a> {
     pub folder: &'a Folder,
     pub manifest: &'a Manifest,
-    /// Of the current plan.
     pub samples: &'a Samples,
-    /// The same samples.
     pub kernels: Vec<(&'static Kernel, Samples)>,
     /// Good samples that a table or figure may show together.
     pub groups: Vec<SampleGroup>,
     pub launches: HashMap<&'a str, &'a Launch>,
     pub answers: Answers,
-    /// For names in plain words.
     pub node: PlainNode,
     pub health: Health,
     pub card: Option<Card>,
-    /// To mark on maps.
     pub codes: Vec<Code>,
-    /// By key of the point; empty without a card.
+    /// Keys of points; empty without a card.
     pub terms: HashMap<String, Terms>,
     pub undrawn: RefCell<Vec<String>>,
 }
@@ -75,7 +71,6 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Of the first of some samples.
     pub fn launch_of(&self, samples: &Samples) -> Option<&'a Launch> {
         self.launches.get(samples.first_word("launch")).copied()
     }
@@ -90,7 +85,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// From the first sample of each point and the placement of its launch.
+/// Uses the first sample of each point and the placement of its launch.
 fn terms(samples: &Samples, launches: &HashMap<&str, &Launch>, limits: &Limits) -> HashMap<String, Terms> {
     let terms_of_point = |point: Samples| {
         let launch = launches.get(point.first_word("launch"))?;

@@ -1,6 +1,4 @@
-//! The report: one self-contained HTML file about one result.
-//!
-//! The report renders `report.html` with a context of plain data. The template engine escapes all text from files.
+//! The report: one self-contained HTML file about one result, `report.html` with a context of plain data.
 
 pub mod classic;
 pub mod embedded;
@@ -9,29 +7,20 @@ mod head;
 mod input;
 mod model_fits;
 mod model_tables;
-pub mod nic_figures;
 pub mod nodes;
 mod overview;
 mod own_figures;
+pub mod paper_figures;
 mod pictures;
 pub mod placement;
-pub mod ratio;
+mod prelude;
 pub mod regimes;
 pub mod share;
 pub mod summary;
-pub mod summary_table;
 mod warnings;
 
 use crate::explorer::{self, Explorer};
-use crate::html::{self, Corners, Picture, Viewer};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::units;
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::samples::health::Health;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
+use crate::html::{self, Corners, Viewer};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Cause;
 use apexmap_study::answers::declared::{self, Declared};
@@ -39,23 +28,20 @@ use apexmap_theory::models::formula::FormulaModel;
 use apexmap_theory::trade::{self, Trade};
 use first_screen::FirstScreen;
 use head::Head;
-use input::Input;
 use model_fits::PlannedFits;
 use overview::Overview;
 use placement::PlacedLaunch;
+use prelude::*;
 use regimes::Regime;
-use serde::Serialize;
 use summary::SummaryRow;
 use warnings::Remarks;
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// Without a page, for the end of a run.
 pub struct Numbers {
     /// Corners, worst and best point of every group.
     pub rows: Vec<SummaryRow>,
     pub health: Health,
-    /// Of each rank count.
     pub launches: u32,
     /// STREAM's table, or the steps over sizes of memory.
     pub answers: String,
@@ -84,9 +70,7 @@ struct Context<'a> {
     points: Points,
     /// The samples have a verdict about disturbances.
     watched: bool,
-    /// Groups with disturbed samples.
     quietness: Vec<(String, String)>,
-    /// Name, meaning and limit.
     causes: Vec<(&'static str, &'static str, String)>,
     shares: Option<share::Shares>,
     explained: model_fits::ModelSection,
@@ -130,7 +114,6 @@ struct Parameters {
     own: bool,
 }
 
-/// A surface and the tables derived from it.
 #[derive(Serialize)]
 struct Section {
     label: String,
@@ -147,13 +130,11 @@ struct Section {
 pub struct Additions<'a> {
     /// Version that made the page from whose data the report is drawn.
     pub redrawn: Option<&'a str>,
-    /// Of the user, fitted as the built-in ones.
     pub models: &'a [&'static FormulaModel],
     /// Called with a line before each fit. Without it, the page says how to get fits, which may take much longer than all figures.
     pub fits: Option<&'a dyn Fn(&str)>,
 }
 
-/// Without any figure.
 pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
     let (manifest, current) = (manifest(folder)?, samples.current());
     let input = Input::read(folder, &manifest, &current)?;
@@ -281,14 +262,13 @@ impl Parameters {
         let mut effects = own_figures::draw_requested(input)?;
         let own = !effects.is_empty();
         effects.extend(pictures::draw_effects(input)?);
-        let ratio = input.if_drawable("Apex-Map against ping-pong", ratio::drawing(input.samples))?.flatten();
+        let ratio = input.if_drawable("Apex-Map against ping-pong", paper_figures::drawing(input.samples))?.flatten();
         effects.extend(ratio.map(|ratio| input.draw(ratio)).transpose()?.flatten());
-        effects.extend(nic_figures::draw_streams(input)?);
+        effects.extend(paper_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
 }
 
-/// That fit into a report.
 fn surface_limit(groups: &[&SampleGroup]) -> usize {
     let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);

@@ -1,22 +1,18 @@
 //! The section on models: each model that explains a kernel of the result, fitted to it, and the predictions of the machine card.
 
-use super::input::Input;
 use super::model_tables::{self, LadderRow, NumberRow};
+use super::prelude::*;
 use crate::explorer::AppliedModel;
-use crate::html::{Drawing, Picture, file_name};
-use apexmap_base::error::{Error, Result};
+use crate::html::file_name;
 use apexmap_base::reservation;
-use apexmap_base::units::{plural, short_number};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
 use apexmap_study::model_fit::{self, Data, Judgement, card, formula};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords};
-use apexmap_theory::machine::Card;
 use apexmap_theory::models::formula::{FormulaModel, Saved};
 use apexmap_theory::models::scan::BandBasis;
 use apexmap_theory::models::{self, Model};
-use serde::Serialize;
 
 /// Per model, those with the most points; the others are listed.
 const MAX_GROUPS: usize = 3;
@@ -24,40 +20,35 @@ const MAX_GROUPS: usize = 3;
 /// Enough for an interval; `apexmap fit` draws more.
 const RESAMPLES: u32 = 199;
 
-/// Of a fit; `apexmap fit` uses more.
+/// `apexmap fit` uses more.
 const MAX_POINTS: usize = 200;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct ModelSection {
-    /// Fits that are not finished.
     pub pending: usize,
     /// The best fit of each group, the group with the most points first.
     headlines: Vec<String>,
-    /// Groups with compact models.
     ladder: Vec<LadderRow>,
     /// Models that describe their samples: the most points first, then the smallest error.
     entries: Vec<FitEntry>,
-    /// The others.
     poor: Vec<FitEntry>,
     refused: Vec<RefusedModel>,
     unshown: Vec<String>,
     card: Option<String>,
     resamples: u32,
-    /// For the terms at each cell.
     #[serde(skip)]
     pub applied: Vec<AppliedModel>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct FitEntry {
     model: &'static str,
     group: String,
     /// Otherwise the parameters come from a card.
     fitted: bool,
     points: usize,
-    /// Models whose fits have the same rates.
     equals: Vec<&'static str>,
-    /// Of a prediction; empty for a fit.
+    /// Empty for a fit.
     numbers_from: String,
     /// A fraction.
     smape: f64,
@@ -72,7 +63,6 @@ struct FitEntry {
     bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
     quality: Vec<(String, String)>,
-    /// The model's errors and the bottlenecks.
     shown: Vec<Picture>,
     folded: Vec<Picture>,
     assumes: &'static str,
@@ -87,14 +77,13 @@ struct RefusedModel {
     next: String,
 }
 
-/// Each model with the groups that it explains.
 pub struct PlannedFits<'a> {
     section: FitSections<'a>,
     fits: Vec<(&'static dyn Model, FitGroup)>,
 }
 
 impl<'a> PlannedFits<'a> {
-    /// Of the built-in models and of the user's. Lists models that explain kernels of the result but none of its points.
+    /// Lists models that explain kernels of the result but none of its points.
     pub fn new(input: &'a Input<'a>, own: &[&'static FormulaModel]) -> Result<Self> {
         let mut section = FitSections { input, explained: empty(&input.card) };
         let mut fits = Vec::new();
@@ -160,18 +149,7 @@ fn headlines(entries: &[FitEntry]) -> Vec<String> {
 }
 
 fn empty(card: &Option<Card>) -> ModelSection {
-    ModelSection {
-        pending: 0,
-        headlines: Vec::new(),
-        ladder: Vec::new(),
-        entries: Vec::new(),
-        poor: Vec::new(),
-        refused: Vec::new(),
-        unshown: Vec::new(),
-        card: card.as_ref().map(|card| card.name.clone()),
-        resamples: RESAMPLES,
-        applied: Vec::new(),
-    }
+    ModelSection { card: card.as_ref().map(|card| card.name.clone()), resamples: RESAMPLES, ..ModelSection::default() }
 }
 
 struct FitSections<'a> {
@@ -304,7 +282,6 @@ impl FitSections<'_> {
         );
         let (shown, folded) = self.pictures(model, group, figures, false)?;
         Ok(FitEntry {
-            fitted: false,
             numbers_from: numbers_from(model, card),
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
@@ -354,23 +331,13 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data, smape: f64) -> FitEnt
     FitEntry {
         model: about.id,
         group: group.label.clone(),
-        fitted: false,
         points: group.points,
-        equals: Vec::new(),
-        numbers_from: String::new(),
         smape,
         error: format!("{} %", short_number((100.0 * smape).round())),
-        judgement: None,
-        rates: Vec::new(),
         about: format!("{} ({}, {}).", about.summary, about.source.short, about.place),
-        sentence: String::new(),
-        bottleneck: None,
-        numbers: Vec::new(),
-        quality: Vec::new(),
-        shown: Vec::new(),
-        folded: Vec::new(),
         assumes: about.assumes,
         oversubscribed: data.oversubscribed,
+        ..FitEntry::default()
     }
 }
 

@@ -1,14 +1,12 @@
-//! The tables of the section on models: parameters, goodness of fits and of predictions, and the comparison of compact models with the
-//! large one, fitted to the same samples, which shows how much of a machine few numbers describe.
+//! The tables on models: parameters, goodness, and compact models next to the large one, which shows what few numbers describe.
 
-use apexmap_base::units::{Unit, amount, is_informative};
+use super::prelude::*;
+use apexmap_base::units::{amount, is_informative};
 use apexmap_study::model_fit::groups::FitGroup;
 use apexmap_study::model_fit::{self, card};
 use apexmap_theory::fit::baseline::Baseline;
 use apexmap_theory::fit::{self, Fit};
 use apexmap_theory::models::{self, Model};
-use serde::Serialize;
-use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct NumberRow {
@@ -71,7 +69,6 @@ pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 
-/// With those that it did not estimate.
 pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     let number = |name: &str, value: Option<f64>, interval: String, bootstrap: String| {
         let parameter = models::scan::parameter(model, name);
@@ -143,7 +140,6 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
     lines
 }
 
-/// For comparison with the others of its group.
 #[derive(Serialize)]
 pub struct LadderRow {
     group: String,
@@ -165,7 +161,7 @@ pub fn ladder_row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     }
 }
 
-/// Of groups that a compact model was fitted to, sorted by group, then by the number of parameters, largest first.
+/// Keeps groups that a compact model was fitted to, sorted by group, then by the number of parameters, largest first.
 pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.is_compact());
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();

@@ -2,16 +2,12 @@
 
 use super::head::Head;
 use super::manifest;
+use super::prelude::*;
 use super::warnings::{self, Remarks};
-use crate::html::{self, Drawing, Picture};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{self, NumberStyle, Unit, plural};
-use apexmap_draw::figure::{Figure, Quantity, Strip, StripItem};
-use apexmap_results::disk::Folder;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
+use crate::html;
+use apexmap_base::units::NumberStyle;
+use apexmap_draw::figure::{Strip, StripItem};
 use apexmap_study::nodes::{self, MIN_DIFFERENCE, NodeCheck, NodePoint, NodeRow, NodeValue, percent, remarks};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 const TEMPLATE: &str = include_str!("nodes.html");

@@ -1,25 +1,20 @@
 //! The overview of a report: a few plain sentences and key numbers, computed from the samples.
 
 use super::head::distinct;
-use super::input::Input;
+use super::prelude::*;
 use crate::html::capitalize;
-use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::text_table::list_words;
-use apexmap_base::units::{NumberStyle, Unit, number, plural, quantity, short_number};
-use apexmap_results::samples::cells::Cell;
-use apexmap_results::samples::groups::SampleGroup;
+use apexmap_base::units::{NumberStyle, number, quantity};
 use apexmap_results::samples::plain_names::plain_name;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription, NODE_TYPE};
+use apexmap_results::table::columns::{ColumnDescription, NODE_TYPE};
 use apexmap_study::answers::declared;
 use apexmap_study::answers::stream::Stream;
 use apexmap_theory::statistics::{Summary, median, quantile};
 use apexmap_theory::trade::Trade;
-use serde::Serialize;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
-    /// Kernels, machine, and number of samples.
     pub measured: String,
     pub sentences: Vec<String>,
 }
@@ -82,7 +77,7 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     )
 }
 
-/// Of a group's headline. Groups are not mixed: the best value of one core and the worst of all cores are not comparable.
+/// Groups are not mixed: the best value of one core and the worst of all cores are not comparable.
 struct Extremes {
     /// Empty if there is only one.
     group: String,
@@ -91,7 +86,6 @@ struct Extremes {
     highest: (f64, String),
 }
 
-/// Medians of cells, with their labels.
 type Places = Vec<(f64, String)>;
 
 /// Differs from the group only in its pages.
@@ -130,7 +124,7 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
     Ok((!parts.is_empty()).then(|| format!("Rate on {huge} / rate on {base}: {}.", parts.join("; "))))
 }
 
-/// Of groups without corners or a surface to compare with. Groups of one cell each, such as those over ranks, are merged.
+/// Takes groups without corners or a surface to compare with. Groups of one cell each, such as those over ranks, are merged.
 fn extremes(input: &Input) -> Result<Vec<Extremes>> {
     let is_alone = |group: &&SampleGroup| !group.is_surface() && surface_on_huge_pages(input, group).is_none();
     let groups: Vec<&SampleGroup> = input.groups.iter().filter(is_alone).collect();
@@ -185,7 +179,7 @@ impl Extremes {
 
 type Effect = (String, f64);
 
-/// By kernel, most cells first. An effect is the ratio of the best to the worst value with all other parameters fixed, the median over
+/// The kernel with most cells first. An effect is the ratio of the best to the worst value with all other parameters fixed, the median over
 /// these; the largest come first.
 fn effects(input: &Input) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut effects_by_kernel = Vec::new();
@@ -226,7 +220,6 @@ fn effect(cells: &[(Vec<Value>, f64)], index: usize) -> Option<f64> {
     median(&factors)
 }
 
-/// Of the kernels with the most points.
 fn describe_effects(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
     let describe =

@@ -1,16 +1,11 @@
 //! The figures that the sweep requests, and the surfaces of the interactive viewer.
 
-use super::input::Input;
 use super::pictures::size_marks;
-use crate::html::{Drawing, Picture, Viewer, ViewerSurface};
-use apexmap_base::error::Result;
-use apexmap_draw::figure::{CurvePoint, Figure, Grid, Series};
+use super::prelude::*;
+use crate::html::{Viewer, ViewerSurface};
+use apexmap_draw::figure::Grid;
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
 const MEMORY: &str = "memory_words";
@@ -38,7 +33,7 @@ pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     surfaces
 }
 
-/// From the highest rate at the smallest number of ranks. A rate per rank stays the same.
+/// Begins with the highest rate at the smallest number of ranks. A rate per rank stays the same.
 fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     let points = || series.iter().flat_map(|series| &series.points).filter(|point| point.y > 0.0);
     let fewest = points().map(|point| point.x).min_by(f64::total_cmp)?;
@@ -51,7 +46,6 @@ fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     Some(Series { label: "ideal scaling".into(), points: points.collect() })
 }
 
-/// Of the first requested figure.
 pub fn first_axes(manifest: &Manifest) -> Vec<String> {
     figures::parse_figures(&manifest.sweep).into_iter().next().map(|figure| figure.axes).unwrap_or_default()
 }
@@ -94,10 +88,9 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     Drawing::new(drawn, format!("figure-{number}"), request.title, caption).picture(&input.folder.figures())
 }
 
-/// In all surfaces of a page.
 const MAX_VALUES: usize = 40_000;
 
-/// Of each axis; tables show smaller planes better.
+/// Tables show smaller planes better.
 const MIN_VALUES: usize = 3;
 
 /// The first has the most cells and, among those of the same kernel and ranks, the largest spread.

@@ -1,18 +1,12 @@
 //! The figures of a report.
 
-use super::input::Input;
+use super::prelude::*;
 use super::regimes;
-use crate::html::{Drawing, Picture, capitalize, file_name};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{self, Unit};
-use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity};
+use crate::html::{capitalize, file_name};
+use apexmap_draw::figure::{Landmark, LandmarkStyle};
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, add_codes, figure};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK};
 use apexmap_results::table::derived_columns::SHARE;
 use apexmap_study::answers::memory_sizes::RateStep;
-use serde::Serialize;
 
 /// The report lists further groups, which `apexmap plot` can draw.
 pub const MAX_SURFACES: usize = 6;
@@ -23,9 +17,7 @@ const MAX_CURVES: usize = 12;
 
 #[derive(Serialize)]
 pub struct GroupPictures {
-    /// Over L and over alpha.
     pub slices: Vec<Picture>,
-    /// Surface, contours and heat map.
     pub views: Vec<Picture>,
     pub bottleneck: Option<Picture>,
 }
@@ -117,7 +109,7 @@ pub fn evenly_spread(count: usize, most: usize) -> Vec<usize> {
     if count <= most { (0..count).collect() } else { (0..most).map(spread).collect() }
 }
 
-/// Of each parameter that the sweep varies, in one figure for all kernels with the same headline.
+/// One figure for each parameter that the sweep varies, with all kernels of one headline.
 pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     let samples = input.samples;
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();

@@ -1,18 +1,15 @@
 //! Placement of ranks and memory, and warnings about it.
 
+use super::prelude::*;
 use apexmap_base::provenance::Placement;
-use apexmap_base::units::plural;
-use apexmap_results::disk::manifest::{LaunchEnd, Manifest, SimulatedMachine};
+use apexmap_results::disk::manifest::{LaunchEnd, SimulatedMachine};
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
-use apexmap_results::samples::Samples;
 use apexmap_run::drive::plan::use_remote_memory;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Fraction of a rank's pages on other NUMA nodes above which the report warns.
 const PAGES_ELSEWHERE: f64 = 0.05;
 
-/// With the placement of its ranks as text.
 #[derive(Serialize)]
 pub struct PlacedLaunch<'a> {
     end: &'a LaunchEnd,
@@ -79,7 +76,6 @@ fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
     ))
 }
 
-/// Whose ranks meet a condition.
 fn name_launches(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
     let names: Vec<&str> =
         (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();

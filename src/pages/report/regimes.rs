@@ -1,16 +1,13 @@
-//! The memory levels that the accesses of a point are expected to reach, from the power law and the level sizes.
+//! The memory levels that accesses are expected to reach, from the power law and the sizes of levels.
 //!
-//! The hottest addresses are the lowest of a rank's own memory: P(address < c) = (c/M)^alpha (Apex-Map paper, Section 2). A cache
-//! is assumed to hold the hottest addresses that fit; a shared cache is split evenly among the ranks that share it. These are
-//! expectations; only a measurement shows the contents of a cache.
+//! The hottest addresses are the lowest of a rank's own memory: P(address < c) = (c/M)^alpha (Apex-Map paper, Section 2). A cache is
+//! assumed to hold the hottest addresses that fit, split evenly among the ranks that share it. Only a measurement shows its contents.
 
+use super::prelude::*;
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_base::sample::Launch;
-use apexmap_base::units;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::numerics::power_law::remote_share;
-use apexmap_theory::machine::Card;
-use serde::Serialize;
 
 /// Fractions of the accesses at one alpha, which sum to one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,7 +51,7 @@ pub fn regime(
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankCache {
     pub level: u32,
-    /// Of the rank's part.
+    /// The rank's part.
     pub bytes: f64,
     /// Measured and reported size of the whole cache, if they differ.
     pub contradiction: Option<(f64, f64)>,

@@ -1,17 +1,12 @@
 //! Fractions of the machine's limits: the bottleneck of each point, and the fraction of the bound that was reached.
 
-use super::input::Input;
-use apexmap_base::error::Result;
-use apexmap_base::units::{self, Unit, plural};
+use super::prelude::*;
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_results::samples::cells::Cell;
-use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::derived_columns::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_column};
 use apexmap_study::model_fit::card::NEAR;
 use apexmap_theory::bounds::{self, Limits, Terms};
 use apexmap_theory::statistics::Summary;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shares {
@@ -122,7 +117,7 @@ fn family(group: &SampleGroup) -> Option<(&'static str, &'static Kernel)> {
     Some((kernels::family(kernel.id), kernel))
 }
 
-/// Of the fastest run, because bounds are computed from the best runs of a calibration.
+/// The fastest run counts, because bounds are computed from the best runs of a calibration.
 fn best_share(cell: &Cell) -> f64 {
     cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
 }

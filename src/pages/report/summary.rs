@@ -1,19 +1,15 @@
-//! The summary at the end of a run and in a report: the corners of every group's surface, its best and its worst point.
+//! The summary at the end of a run and in a report: the corners of every group's surface, its best and its worst point, as rows and as a table.
 
+use super::prelude::*;
 use super::share;
 use crate::html::{block_length, corner_places};
-use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
-use apexmap_base::units::{self, Unit};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells::Cell;
+use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
 use apexmap_results::samples::estimate::unknown_interval_basis;
-use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::samples::health::Health;
 use apexmap_results::samples::plain_names::plain_limit;
-use apexmap_results::table::columns::{self, BLOCK};
 use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
+use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::statistics::Summary;
 use serde_json::json;
 
@@ -24,12 +20,10 @@ pub struct SummaryRow {
     pub first: bool,
     /// Empty for the only point of a group.
     pub which: Vec<Extreme>,
-    /// Axes and values.
     pub place: Vec<(String, Value)>,
     pub unit: Unit,
     pub rate: Summary,
     pub health: Option<Health>,
-    /// Of all ranks.
     pub bytes_per_second: Option<f64>,
     pub cycles: Option<f64>,
     /// Fraction of the bound, and the bottleneck.
@@ -38,7 +32,6 @@ pub struct SummaryRow {
     pub conformance: Option<Conformance>,
 }
 
-/// Why a point is in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extreme {
     Corner,
@@ -65,7 +58,6 @@ pub enum Conformance {
 }
 
 impl SummaryRow {
-    /// For the table of a page.
     pub fn page_row(&self) -> serde_json::Value {
         json!({
             "group": self.technical_name(),
@@ -170,7 +162,6 @@ impl SummaryRow {
         self.share.as_ref().map_or_else(Default::default, |(share, bound_by)| limit_lines(share, bound_by.clone()))
     }
 
-    /// With the bottleneck in plain words.
     pub fn plain_limit(&self) -> String {
         let lines = |(share, bound_by): &(Summary, String)| limit_lines(share, plain_limit(bound_by)).join(", ");
         self.share.as_ref().map(lines).unwrap_or_default()
@@ -250,7 +241,7 @@ fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     }
 }
 
-/// Of a fraction above 100 % that may be below.
+/// Marks a fraction above 100 % that may be below.
 pub const INTERVAL_NOTE: &str = "* The interval includes 100 %.";
 
 /// A fraction above the limit is marked.
@@ -273,4 +264,125 @@ fn conformance(samples: &Samples) -> Option<Conformance> {
     }
     let broken = samples.values("rules_broken").into_iter().map(|rules| rules.to_string());
     Some(Conformance::Broken(broken.filter(|rules| rules != "none").collect()))
+}
+
+const MAX_TERMINAL_GROUPS: usize = 6;
+/// Narrower ones show only the most important columns, with short cells.
+const WIDE_TERMINAL: usize = 110;
+const BOUND: &str = "% of bound";
+/// Before each row, below the name of its group.
+const INDENT: usize = 2;
+
+struct Column {
+    head: &'static str,
+    align: Align,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn new(head: &'static str, align: Align, cells: impl Iterator<Item = String>) -> Self {
+        Self { head, align, cells: cells.collect() }
+    }
+
+    fn width(&self) -> usize {
+        let widths = self.cells.iter().map(|cell| cell.chars().count());
+        widths.chain([self.head.chars().count()]).max().unwrap_or(0)
+    }
+}
+
+/// The first groups, aligned below their names. Lines fit into `width` if the most important columns do.
+pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
+    let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
+    let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
+    let (rows, rest) = rows.split_at(end);
+    let wide = wide_columns(rows);
+    let columns = match width {
+        Some(width) if width < WIDE_TERMINAL || needed_width(&wide) > width => {
+            fitting_columns(narrow_columns(rows), width)
+        }
+        _ => wide,
+    };
+    let mut table = TextTable::new(columns.iter().map(|column| column.align)).with_indent(INDENT).with_width(width);
+    table.add_row(columns.iter().map(|column| column.head));
+    for (index, row) in rows.iter().enumerate() {
+        if row.first {
+            let full = match row.technical_name() {
+                name if name.is_empty() => row.plain_name.clone(),
+                name => format!("{} ({name})", row.plain_name),
+            };
+            let fits = width.is_none_or(|width| full.chars().count() <= width);
+            table.add_heading(if fits { &full } else { &row.plain_name });
+        }
+        table.add_row(columns.iter().map(|column| column.cells[index].as_str()));
+    }
+    let mut text = table.to_string();
+    if columns.iter().any(|column| column.head == BOUND) && rows.iter().any(SummaryRow::is_marked) {
+        text.push_str(&format!("{INTERVAL_NOTE}\n"));
+    }
+    if !rest.is_empty() {
+        let groups = rest.iter().filter(|row| row.first).count();
+        text.push_str(&format!("{} in the report\n", units::plural(groups, "more group")));
+    }
+    text
+}
+
+fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
+    let column = |head, align, cell: fn(&SummaryRow) -> String| Column::new(head, align, rows.iter().map(cell));
+    let mut columns = vec![
+        column("", Align::Left, SummaryRow::extremes),
+        column("configuration", Align::Left, SummaryRow::place),
+        column("median (95 % CI)", Align::Left, SummaryRow::wide_rate),
+        column("total", Align::Right, SummaryRow::aggregate),
+        column("cycles/op", Align::Right, SummaryRow::cycles),
+    ];
+    columns.extend(conditional_columns(rows));
+    columns.push(column("n", Align::Right, |row| row.rate.n.to_string()));
+    columns
+}
+
+/// Only some results have conformance, quietness and, last, the fraction of the limit.
+fn conditional_columns(rows: &[SummaryRow]) -> Vec<Column> {
+    let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
+    let ruled = rows.iter().any(|row| row.conformance.is_some());
+    let is_noisy = |health: &Health| health.verdict() != Quietness::Quiet;
+    let noisy = rows.iter().any(|row| row.health.as_ref().is_some_and(is_noisy));
+    // Limits are known only with a machine card.
+    let limited = rows.iter().any(|row| row.share.is_some());
+    let mut columns = Vec::new();
+    columns.extend(ruled.then(|| column("conformant", SummaryRow::conformant)));
+    columns.extend(noisy.then(|| column("quietness", SummaryRow::quietness)));
+    columns.extend(limited.then(|| column(BOUND, SummaryRow::plain_limit)));
+    columns
+}
+
+/// With short cells: `alpha 1, L 64`, `106 GB/s (89.9 to 125)`.
+fn narrow_columns(rows: &[SummaryRow]) -> Vec<Column> {
+    let column = |head, cell: fn(&SummaryRow) -> String| Column::new(head, Align::Left, rows.iter().map(cell));
+    // The best or worst point needs no remark that it is a corner.
+    let extreme = |row: &SummaryRow| row.which.last().map_or(String::new(), |extreme| extreme.name().to_owned());
+    let mut columns = vec![
+        column("", extreme),
+        column("", SummaryRow::short_place),
+        column("median (95 % CI)", SummaryRow::narrow_rate),
+    ];
+    columns.extend(conditional_columns(rows));
+    columns
+}
+
+/// Removes conditional columns until the others fit; the fraction of the limit last.
+fn fitting_columns(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
+    while columns.len() > 3 && needed_width(&columns) > width {
+        columns.remove((columns.len() - 2).max(3));
+    }
+    columns
+}
+
+/// The fraction of the limit is wrapped if it is last.
+fn needed_width(columns: &[Column]) -> usize {
+    let last = columns.len() - 1;
+    let widths = columns.iter().enumerate().map(|(index, column)| match column.head {
+        BOUND if index == last => column.width().min(MIN_WRAPPED_WIDTH),
+        _ => column.width(),
+    });
+    INDENT + widths.sum::<usize>() + 2 * last
 }

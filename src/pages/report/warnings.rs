@@ -1,20 +1,15 @@
 //! Warnings to read before using a number.
 
 use super::placement;
-use apexmap_base::error::Result;
+use super::prelude::*;
 use apexmap_base::other_output::OtherOutput;
-use apexmap_base::units::{MAX_INTERVAL_RATIO, plural};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_base::units::MAX_INTERVAL_RATIO;
 use apexmap_results::disk::record::Damage;
-use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
-use apexmap_theory::machine::Card;
 
 /// Sweep of `apexmap calibrate`.
 const CALIBRATION: &str = "calibrate";
 
-/// What a run warns of, too.
 pub struct Remarks {
     pub placement: Vec<String>,
     pub samples: Vec<String>,
@@ -99,7 +94,6 @@ fn uncertain(card: &Card) -> Option<String> {
 /// Fraction of drifting samples above which the report warns.
 const UNSTEADY: f64 = 0.1;
 
-/// The rate changed between beginning and end.
 fn unsteady(samples: &Samples) -> Option<String> {
     let steady = samples.good().numbers("steady");
     let drifted = steady.iter().filter(|&&steady| steady == 0.0).count();

@@ -1,13 +1,8 @@
-//! Ratios of the machines' hardware numbers, next to the measured ratios (Apex-Map paper, Section 3.3). They show whether the
-//! clock, the memory or the network explains a speed-up, or none of them.
+//! Ratios of hardware numbers next to the measured ones (Apex-Map paper, Section 3.3): do they explain a speed-up?
 
-use crate::compare::comparison::{Comparison, Group};
-use apexmap_base::units::{amount, short_number};
-use apexmap_results::table::columns::{ALPHA, BLOCK};
+use super::prelude::*;
+use apexmap_base::units::amount;
 use apexmap_theory::machine::{CATALOGUE, catalogue};
-use apexmap_theory::statistics::median;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 pub fn section(comparison: &Comparison) -> Option<Value> {
     let (cards, read_off) = (rows(comparison), quote_paper(comparison));
@@ -23,9 +18,8 @@ pub fn section(comparison: &Comparison) -> Option<Value> {
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
-    /// Of each machine; empty if its card does not contain the number.
+    /// Empty if a card does not contain the number.
     pub values: Vec<String>,
-    /// Relative to the first machine.
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,
 }

@@ -1,12 +1,66 @@
 //! The words of the regression check, for the terminal and the HTML page.
 
+use super::prelude::*;
 use crate::compare::comparison::Warning;
-use crate::compare::ratio::{Basis, format_change, format_interval, format_ratio};
+use crate::compare::ratio::format_change;
 use crate::compare::regression::{Outcome, RegressionCheck, TestedPoint};
-use crate::html::capitalize;
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::short_number;
-use serde_json::{Value, json};
+
+impl RegressionCheck {
+    /// `the smallest slowdown that this check could have found is 45 % (median point)`
+    pub fn power(&self) -> String {
+        match self.smallest_found {
+            _ if self.exact => format!("all ratios are {EXACT}"),
+            Some(slowdown) => {
+                let percent = short_number(100.0 * (slowdown - 1.0));
+                format!("the smallest slowdown that this check could have found is {percent} % (median point)")
+            }
+            None => "this check cannot find any slowdown, because half of its points have no interval".to_owned(),
+        }
+    }
+
+    fn disturbance(&self) -> Option<&Reservation> {
+        self.reservations.iter().find(|reservation| matches!(reservation, Reservation::Disturbed { .. }))
+    }
+
+    /// A disturbance that may explain slow points, or the slowdown that the check could have found.
+    pub fn grounds(&self) -> String {
+        match self.disturbance().filter(|_| self.explained > 0) {
+            Some(disturbed) => format!("{} slower, but {disturbed}", more_points(self.explained)),
+            None => self.power(),
+        }
+    }
+
+    /// `2 of 9 points of new are more than 5 % slower than old, 0 did not finish; 1 not testable, 0 missing`
+    pub fn counts(&self) -> String {
+        let Self { base, new, tested, untested, missing, .. } = self;
+        let [slower, unfinished] = [self.slower.len(), self.not_finished.len()];
+        let points = plural(*tested, "point");
+        format!(
+            "{slower} of {points} of {new} are more than {} % slower than {base}, {unfinished} did not finish; {untested} not testable, \
+             {missing} missing",
+            self.percent()
+        )
+    }
+
+    pub fn sentence(&self) -> String {
+        format!("Regression check {}: {}; {}.", self.verdict.word(), self.counts(), self.grounds())
+    }
+
+    pub fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
+        let shown: Vec<String> = shown.iter().map(Warning::to_string).collect();
+        self.warnings.iter().filter(|warning| !shown.contains(warning)).cloned().collect()
+    }
+
+    pub fn percent(&self) -> String {
+        short_number(100.0 * (self.limit - 1.0))
+    }
+}
+
+/// `1 more point is`, `7 more points are`
+fn more_points(count: usize) -> String {
+    if count == 1 { "1 more point is".into() } else { format!("{count} more points are") }
+}
 
 /// For a terminal or the log of a CI job, without the warnings in `printed`.
 pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
@@ -29,27 +83,15 @@ pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     for point in &check.not_finished {
         let _ = writeln!(text, "DID NOT FINISH  {point}");
     }
-    let _ = writeln!(
-        text,
-        "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing{}\n{}.",
-        match check.verdict {
-            Outcome::Passed => check.verdict.word().to_owned(),
-            bad => bad.word().to_uppercase(),
-        },
-        check.slower.len(),
-        check.tested,
-        check.new,
-        format_change(check.limit).trim_start_matches('+'),
-        check.base,
-        check.not_finished.len(),
-        check.untested,
-        check.missing,
-        match check.exact {
-            true => String::new(),
-            false => format!(" (false discoveries controlled at {:.0} %)", 100.0 * check.false_findings),
-        },
-        capitalize(&check.grounds())
-    );
+    let word = match check.verdict {
+        Outcome::Passed => check.verdict.word().to_owned(),
+        bad => bad.word().to_uppercase(),
+    };
+    let controlled = match check.exact {
+        true => String::new(),
+        false => format!(" (false discoveries controlled at {:.0} %)", 100.0 * check.false_findings),
+    };
+    let _ = writeln!(text, "{word}: {}{controlled}\n{}.", check.counts(), capitalize(&check.grounds()));
     text
 }
 
@@ -63,7 +105,7 @@ pub fn section(check: &RegressionCheck, shown: &[Warning]) -> Value {
     };
     let mut section = json!(check);
     section["warnings"] = json!(check.warnings_except(shown));
-    section["percent"] = json!(check.percent());
+    section["counts"] = json!(check.counts());
     section["power"] = json!(capitalize(&check.grounds()));
     section["rows"] = json!(check.slower.iter().map(row).collect::<Vec<_>>());
     section

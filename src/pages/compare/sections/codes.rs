@@ -1,19 +1,15 @@
 //! The ratios at the places of known codes.
 
-use crate::compare::comparison::{Comparison, Group};
+use super::prelude::*;
 use crate::compare::mix::{self, Mix, MixRatio, read};
-use crate::compare::ratio::{Basis, format_with_interval};
-use crate::compare::verdict::BasisWords;
-use apexmap_base::units::short_number;
 use apexmap_theory::codes::Code;
 use apexmap_theory::places::NoRate;
-use serde_json::{Value, json};
+use std::result::Result;
 
 type RatioWithInterval = (f64, Option<(f64, f64)>);
 
 pub struct Codes {
     maps: Vec<Value>,
-    /// About the weighted mix.
     pub sentences: Vec<String>,
 }
 

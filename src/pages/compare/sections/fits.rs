@@ -1,14 +1,13 @@
 //! Parameters of models fitted to each machine, side by side.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::machine::{Machine, Origin};
-use apexmap_base::units::{amount, short_number};
+use super::prelude::*;
+use apexmap_base::units::amount;
 use apexmap_study::model_fit::{self, formula};
 use apexmap_theory::fit::{Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
-use serde_json::{Value, json};
+use std::result::Result;
 
-/// Of a side-by-side fit; `apexmap fit` uses more.
+/// `apexmap fit` uses more.
 const MAX_POINTS: usize = 150;
 
 /// Every model that explains a kernel of at least two measured machines.

@@ -1,16 +1,10 @@
-//! The first sentences of the page and the terminal: who is faster, by which factor, and how certain that is.
+//! The words of verdicts: the first sentences, who is faster, by which factor, and how certain that is; then the details.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::geometric_mean::GeometricMean;
-use crate::compare::machine::{Machine, Origin};
+use super::prelude::*;
 use crate::compare::mix;
+use crate::compare::points::list_first;
 use crate::compare::published_machines;
-use crate::compare::ratio::{Basis, Direction, EXACT, format_ratio};
-use crate::compare::scope::Scope;
-use crate::compare::verdict::{self, Verdict};
-use crate::html::capitalize;
-use apexmap_base::reservation::Reservation;
-use apexmap_base::units::{NumberStyle, number};
+use crate::compare::ratio::Decision;
 use apexmap_theory::statistics::distributions::t_quantile_at;
 
 /// One per machine except the base, or per role of its rank count, after the weighted mix of codes.
@@ -120,7 +114,7 @@ fn undecided_by_launches(ratio: f64, reservations: &[Reservation], same_run: boo
     )
 }
 
-/// Of the logarithms of launches' medians. Four launches of one sweep on a shared 16-core Xeon had 0.14 between threads and 0.09 over MPI.
+/// Standard deviation of ln(median of a launch). Four on a shared 16-core Xeon had 0.14 between threads and 0.09 over MPI.
 const USUAL_SPREAD: f64 = 0.1;
 const MAX_LAUNCHES: u32 = 10;
 
@@ -161,3 +155,95 @@ fn points(name: &str, verdict: &Verdict) -> String {
         (agreeing, opposite) => format!("; {certain} at {agreeing} of {total} points, the opposite at {opposite}"),
     }
 }
+
+/// One per machine and scope, then the points that are not compared.
+pub fn details(comparison: &Comparison) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for machine in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
+        let verdicts = verdict::verdicts(comparison, machine);
+        sentences.extend(verdicts.iter().map(|verdict| sentence(comparison, machine, verdict)));
+        sentences.extend(describe_dropped(comparison, machine));
+    }
+    sentences
+}
+
+fn sentence(comparison: &Comparison, machine: usize, verdict: &Verdict) -> String {
+    let mean = verdict.mean;
+    let value = format!("{} = {}", comparison.title(machine), format_with_interval(mean.value, mean.interval));
+    let value = match verdict.scope {
+        Scope::All => value,
+        scope => format!("{}: {value}", capitalize(&scope.label())),
+    };
+    let basis = if mean.interval.is_some() { BasisWords::new(mean.basis).mean } else { "without an interval" };
+    let [least, most] =
+        verdict.extremes.map(|(point, ratio)| format!("{} at {}", format_ratio(ratio), comparison.names[point]));
+    format!(
+        "{value} (geometric mean over {}, {basis}). {}; ratios from {least} to {most}.",
+        members(comparison, machine, mean),
+        counts(comparison, verdict)
+    )
+}
+
+/// `the 9 points compared`, or only `9 points` if no others exist
+fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> String {
+    let points = plural(mean.cells, "point");
+    match (mean.left_out, verdict::points_on_one_side(comparison, machine).next()) {
+        (1.., _) if mean.basis == Basis::Exact => format!("the {points} without noise"),
+        (1.., _) if mean.basis.includes_launches() => format!("the {points} with several launches"),
+        (1.., _) => format!("the {points} that have an interval"),
+        (0, Some(_)) => format!("the {points} compared"),
+        (0, None) => points,
+    }
+}
+
+/// `Certainly faster at 46 points, certainly slower at 0, not certain at 3`, without counts that are always zero
+fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
+    let points = |count: usize| plural(count, "point");
+    let Verdict { faster, slower, equal, undecided, unadjusted, mean, .. } = verdict;
+    let mut parts = Vec::new();
+    if mean.basis == Basis::Exact {
+        parts.push(format!("Faster at {}, slower at {slower}, equal at {equal}", points(*faster)));
+    } else if faster + slower + undecided > 0 {
+        let how = match comparison.decision {
+            Decision::Adjusted => format!(" (adjusted; unadjusted {} and {})", unadjusted[0], unadjusted[1]),
+            Decision::Unadjusted => " (unadjusted)".to_owned(),
+        };
+        parts.push(format!(
+            "Certainly faster at {}, certainly slower at {slower}, not certain at {undecided}{how}",
+            points(*faster)
+        ));
+    }
+    let bare: Vec<String> = verdict.without_interval.iter().map(|&point| comparison.names[point].clone()).collect();
+    if !bare.is_empty() {
+        let left_out = if mean.left_out > 0 { ", not included in the mean" } else { "" };
+        parts.push(format!("No interval at {}{left_out}: {}", points(bare.len()), list_first(&bare)));
+    }
+    if verdict.unfinished > 0 {
+        parts.push(format!("Unfinished at {}", points(verdict.unfinished)));
+    }
+    parts.join(". ")
+}
+
+/// Points on one side only.
+fn describe_dropped(comparison: &Comparison, other: usize) -> Option<String> {
+    let side = |machine: usize| -> Option<String> {
+        let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+        for point in verdict::points_on_one_side(comparison, other).filter(|point| point.by_machine[machine].is_some())
+        {
+            let ranks = point.value("ranks").map(|ranks| format!(", {}", label("ranks", ranks))).unwrap_or_default();
+            *kinds.entry(format!("{}{ranks}", point.class)).or_default() += 1;
+        }
+        let left: usize = kinds.values().sum();
+        let has = |point: &&Point| point.by_machine[machine].is_some();
+        let total = comparison.points.points.iter().filter(has).count();
+        let mut parts: Vec<String> =
+            kinds.iter().take(MAX_KINDS).map(|(kind, count)| format!("{kind}: {count}")).collect();
+        parts.extend((kinds.len() > MAX_KINDS).then(|| "...".to_owned()));
+        let name = comparison.name(machine);
+        (left > 0).then(|| format!("{left} of {} of {name} ({})", plural(total, "point"), parts.join("; ")))
+    };
+    let sides: Vec<String> = [0, other].into_iter().filter_map(side).collect();
+    (!sides.is_empty()).then(|| format!("Not compared, because they exist on one side only: {}.", sides.join("; ")))
+}
+
+const MAX_KINDS: usize = 4;

@@ -1,19 +1,12 @@
-//! Means over points: of each machine relative to the base, of each pair of machines, and a ranking of three or more.
-//!
-//! Only ratios are averaged, with the geometric mean, over points that all machines finished.
+//! Geometric means of ratios over points: of each machine to the base, of each pair, and a ranking of three or more.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::geometric_mean::{GeometricMean, geometric_mean, mean_over_points};
-use crate::compare::points::{Point, PointData};
-use crate::compare::ratio::{Direction, format_interval, format_ratio, format_with_interval};
-use crate::compare::verdict::{self, BasisWords};
-use apexmap_base::reservation::Reservation;
+use super::prelude::*;
+use crate::compare::geometric_mean::{geometric_mean, mean_over_points};
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64Mcg;
-use serde_json::{Value, json};
 
 /// Fixed, so that equal results give equal ranks.
 const SEED: u64 = 1;
@@ -63,7 +56,7 @@ fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> O
         .then(|| (json!({ "label": label, "ranks": rows, "matrix": matrix, "matrix_cells": finished.len() }), fastest))
 }
 
-/// By group, then over all compared points or by role.
+/// Groups first, then all compared points or the roles.
 fn lines(comparison: &Comparison) -> Vec<Value> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
@@ -92,10 +85,10 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Value {
     })
 }
 
-/// With what keeps it undecided; `None` without a common point.
+/// `None` without a common point.
 type PairMean = Option<(GeometricMean, Vec<Reservation>)>;
 
-/// Of each machine relative to each other one, over the same points.
+/// Each machine relative to each other one, over the same points.
 struct Pairs(Vec<Vec<PairMean>>);
 
 impl Pairs {
@@ -132,7 +125,6 @@ impl Pairs {
         self.0[machine].iter().flatten().any(|(_, reservations)| !reservations.is_empty())
     }
 
-    /// If it is faster than each other one.
     fn name_fastest(&self, comparison: &Comparison, rank: &MachineRank) -> String {
         let pairs: Vec<_> = self.0[rank.index].iter().flatten().collect();
         let is = |direction: Direction| pairs.iter().any(|(mean, _)| mean.direction() == direction);
@@ -158,7 +150,7 @@ impl Pairs {
 struct MachineRank {
     index: usize,
     machine: String,
-    /// From 1, by the mean logarithm of the speed.
+    /// Starts at 1, in the order of the mean logarithm of the speed.
     rank: usize,
     /// In 95 % of the draws; `None` if the variation between launches is unknown, or a disturbance may explain a difference.
     range: Option<(usize, usize)>,

@@ -1,5 +1,4 @@
-//! The sections of a comparison's HTML page, which also provide the lines for the terminal and the CSV tables. A section is the
-//! context of its template. It words the facts of the comparison and decides nothing.
+//! The sections of the page, with lines for the terminal and CSV tables. A section is the context of its template, and decides nothing.
 
 pub mod cards;
 pub mod check;
@@ -7,8 +6,8 @@ mod codes;
 mod fits;
 pub mod headline;
 mod means;
-pub mod overview;
 mod points;
+mod prelude;
 pub mod provenance;
 mod rates;
 pub mod ratios;
@@ -16,23 +15,20 @@ mod shapes;
 mod summary;
 pub mod terms;
 
-use super::comparison::Comparison;
-use super::machine::Machine;
 use super::regression::RegressionCheck;
 use crate::html;
-use apexmap_base::error::{Error, Result};
+use apexmap_base::error::Error;
 use apexmap_base::new_file;
 use codes::Codes;
 use means::Means;
 use points::MatchedPoints;
+use prelude::*;
 use rates::Rates;
 use ratios::RatioFigures;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use summary::Summary;
 use terms::Terms;
 
-/// With figures.
 const MAX_GROUPS: usize = 6;
 
 #[derive(Serialize)]
@@ -59,7 +55,6 @@ struct Context<'a, S> {
 }
 
 impl Page<'_> {
-    /// If it has something to show.
     fn add<S: Serialize>(
         &mut self,
         heading: Option<[&'static str; 2]>,
@@ -77,7 +72,6 @@ impl Page<'_> {
 #[derive(Clone, Debug)]
 pub struct ComparisonOutput {
     pub page: PathBuf,
-    /// For the terminal.
     pub summary: String,
 }
 
@@ -97,10 +91,10 @@ pub fn write(
     let (means, points, codes) = (Means::new(comparison), MatchedPoints::new(comparison), Codes::new(comparison));
     let terms = Terms::new(comparison, Some(&figures))?;
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
-    let details = overview::details(comparison);
+    let details = headline::details(comparison);
     let judged = check.map(RegressionCheck::sentence);
     let rates = rates.section(curves.is_some());
-    let overview = overview::section(comparison, &details, judged, map.or(curves), &summary.remarks);
+    let overview = summary::overview(comparison, &details, judged, map.or(curves), &summary.remarks);
     let method = provenance::method(comparison, terms.section().is_some(), check.is_some());
     let check = check.map(|check| check::section(check, &comparison.warnings()));
     let cards = cards::section(comparison);
@@ -150,12 +144,11 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// For the terminal, without any file.
 pub fn text(comparison: &Comparison) -> Result<String> {
     let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
     let (terms, codes) = (Terms::new(comparison, None)?, Codes::new(comparison));
-    let others = [overview::details(comparison), terms.sentences(), codes.sentences, points.lines(false)];
+    let others = [headline::details(comparison), terms.sentences(), codes.sentences, points.lines(false)];
     Ok(join_lines(summary, others))
 }
 

@@ -1,11 +1,7 @@
 //! The section on points: which points match, which do not, and a table of each.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::points::PointData;
-use crate::compare::ratio::TestedRatio;
-use apexmap_base::units::plural;
+use super::prelude::*;
 use apexmap_results::export::csv;
-use serde_json::{Value, json};
 
 pub struct MatchedPoints<'a> {
     comparison: &'a Comparison<'a>,
@@ -40,7 +36,7 @@ impl<'a> MatchedPoints<'a> {
     }
 }
 
-/// By the machines that have them, with an example.
+/// Points of some machines only, with an example.
 fn count_missing(comparison: &Comparison) -> Vec<Value> {
     let mut missing: Vec<(String, usize, &String)> = Vec::new();
     for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())

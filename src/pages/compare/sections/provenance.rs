@@ -1,14 +1,8 @@
-//! The sections on the method and on provenance: how points are matched, tested and averaged; facts about each machine, and the
-//! command that reproduces the comparison.
+//! The sections on the method and on provenance: facts about each machine, and the command that reproduces the comparison.
 
-use crate::compare::comparison::Comparison;
-use crate::compare::machine::{Machine, Origin};
-use crate::compare::verdict::BasisWords;
+use super::prelude::*;
 use crate::html;
-use apexmap_base::units;
-use apexmap_theory::statistics::Basis;
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub fn section(comparison: &Comparison, command: &str) -> Value {
     json!({ "machines": comparison.machines.iter().map(about).collect::<Vec<_>>(), "command": command })

@@ -1,17 +1,11 @@
 //! Rates of all machines over one parameter, such as GUPS over P or over the look-ahead Q, for matched and unmatched points.
 
-use crate::compare::comparison::Comparison;
+use super::prelude::*;
 use crate::compare::groups::quantity;
 use crate::compare::machine::Source;
-use crate::compare::points::Point;
-use crate::html::{Drawing, Picture, capitalize};
-use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, exact_number};
-use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::table::columns::{self, ColumnDescription, label};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use apexmap_base::units::exact_number;
+use apexmap_results::table::columns::ColumnDescription;
+use std::collections::{BTreeSet, HashSet};
 
 /// Parameters with curves: P, Q and message size.
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
@@ -19,7 +13,7 @@ const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 /// More cannot be distinguished.
 const MAX_CURVES: usize = 12;
 
-/// Of a machine, a kernel, and the values that the axis does not determine.
+/// A machine, a kernel, and the values that the axis does not determine.
 struct Curve {
     machine: usize,
     kernel: String,
@@ -34,12 +28,10 @@ pub struct Rates {
     rates: Vec<Picture>,
     /// Label, smallest P, and the rate per rank relative to that at each P.
     efficiencies: Vec<Value>,
-    /// Figures that are not drawn, with the reason.
     omitted: Vec<String>,
 }
 
 impl Rates {
-    /// Over P, Q and message size, if they vary.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let mut section = Self::default();
         let headlines: BTreeSet<&str> =
@@ -81,7 +73,6 @@ impl Rates {
         Ok(section)
     }
 
-    /// For the first screen.
     pub fn take_lead(&mut self) -> Option<Picture> {
         (!self.rates.is_empty()).then(|| self.rates.remove(0))
     }

@@ -1,23 +1,16 @@
 //! Figures of the ratios by group: maps, curves, contours, surfaces, and the contours of each machine.
 
 use super::MAX_GROUPS;
-use crate::compare::comparison::{Comparison, Group};
+use super::prelude::*;
 use crate::compare::geometric_mean::geometric_mean;
-use crate::compare::ratio::{Basis, EXACT, adjust, ratio};
-use crate::html::{Drawing, Picture, ViewerSurface, file_name};
-use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, plural};
+use crate::compare::ratio::{adjust, ratio};
+use crate::html::{ViewerSurface, file_name};
 use apexmap_draw::figure::{
-    Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, MAX_PANELS, MAX_WINNERS, Panels, Quantity,
-    RatioForm, Ratios, Series, View,
+    Categories, CellText, FigureOptions, MAX_PANELS, MAX_WINNERS, Panels, RatioForm, Ratios, View,
 };
-use apexmap_results::table::columns;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use ndarray::Array2;
-use serde::Serialize;
-use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::Path;
 
 #[derive(Serialize)]
 pub struct RatioFigures {
@@ -29,7 +22,6 @@ pub struct RatioFigures {
 #[derive(Serialize)]
 pub struct GroupFigures {
     label: String,
-    /// Maps and curves of ratios.
     pub shown: Vec<Picture>,
     /// Contours and surfaces of ratios, and medians.
     folded: Vec<Picture>,
@@ -61,7 +53,6 @@ impl RatioFigures {
         Some(first.shown.remove(0))
     }
 
-    /// For the interactive viewer.
     pub fn surfaces(&self) -> Option<Value> {
         let surfaces: Vec<&ViewerSurface> = self.sections.iter().flat_map(|section| &section.surfaces).collect();
         (!surfaces.is_empty()).then(|| json!({ "viewer": { "surfaces": surfaces } }))

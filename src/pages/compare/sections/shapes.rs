@@ -1,18 +1,12 @@
-//! The shapes of performance surfaces: the trade-off between the localities, the sensitivity along each axis, and the ratio of
-//! best to worst.
-//!
-//! SOURCE: Apex-Map paper, Section 3.3.
+//! The shapes of performance surfaces (Apex-Map paper, Section 3.3): trade-offs, sensitivity along each axis, best to worst.
 
-use crate::compare::comparison::{Comparison, Group};
+use super::prelude::*;
 use apexmap_base::point::Value;
-use apexmap_base::units::{Unit, quantity, short_number};
+use apexmap_base::units::quantity;
 use apexmap_measure::kernels;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, label, value_text};
-use apexmap_theory::statistics::median;
+use apexmap_results::table::columns::value_text;
 use apexmap_theory::trade::{self, Trade};
-use serde::Serialize;
-use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use serde_json::Value as Json;
 
 /// `has_cards`: the section on hardware numbers follows under the same heading.
 pub fn section(comparison: &Comparison, has_cards: bool) -> Option<Json> {
@@ -27,7 +21,6 @@ struct Shape {
     alphas: Vec<String>,
     trades: Vec<LevelTrades>,
     sensitivities: Vec<Sensitivity>,
-    /// The fastest and the slowest point.
     ranges: Vec<Json>,
 }
 
@@ -75,7 +68,7 @@ fn shape(group: Group) -> Shape {
     shape
 }
 
-/// By alpha and L; NaN for missing points.
+/// Rows of alpha, columns of L; NaN for missing points.
 fn surface(group: Group, machine: usize) -> Vec<Vec<f64>> {
     group.speeds(machine).rows().into_iter().map(|row| row.to_vec()).collect()
 }

@@ -1,11 +1,9 @@
-//! The head of the HTML page: the machines, the first sentences, and warnings to read before using a number.
+//! The first screen: sentences, warnings to read before using a number, a map with its corners, and, folded, the details.
 
-use crate::compare::comparison::{Comparison, DISTURBED, Warning};
-use crate::compare::machine::{Machine, Origin};
+use super::prelude::*;
+use crate::compare::comparison::{DISTURBED, Warning};
 use crate::compare::published_machines;
-use crate::html::{Banner, utc};
-use apexmap_base::units::{plural, short_number};
-use serde::Serialize;
+use crate::html::{Banner, CornerCell, Corners, utc};
 
 #[derive(Serialize)]
 pub struct Summary {
@@ -14,7 +12,6 @@ pub struct Summary {
     /// Behind a line of the first screen.
     #[serde(skip)]
     pub remarks: Vec<String>,
-    /// All warnings, for the terminal.
     #[serde(skip)]
     pub lines: Vec<String>,
 }
@@ -105,4 +102,63 @@ fn one_after_the_other(comparison: &Comparison) -> Option<String> {
          large this effect is.",
         when.iter().map(describe).collect::<Vec<_>>().join("; ")
     ))
+}
+
+/// `judged`: the outcome of the check; `lead`: the map.
+pub fn overview(
+    comparison: &Comparison,
+    details: &[String],
+    judged: Option<String>,
+    lead: Option<Picture>,
+    remarks: &[String],
+) -> Value {
+    let certainty = if comparison.is_exact() { EXACT } else { "with 95 % intervals of each point alone" };
+    json!({
+        "details": details,
+        "judged": judged,
+        "lead": lead,
+        "corners": corners(comparison),
+        "certainty": certainty,
+        "remarks": remarks,
+    })
+}
+
+/// Side by side; the maps show the others.
+const MAX_RATIOS: usize = 2;
+
+/// On the first surface, and on the next one with the same axes.
+fn corners(comparison: &Comparison) -> Option<Corners> {
+    let surfaces: Vec<Group> = comparison.groups().filter(|group| group.is_surface()).collect();
+    let axes = |group: &Group| [group.values(0), group.values(1)];
+    let [blocks, alphas] = axes(surfaces.first()?);
+    let same = surfaces.into_iter().filter(|group| axes(group) == [blocks.clone(), alphas.clone()]);
+    let machines = 1..comparison.machines.len();
+    let shown: Vec<(Group, usize)> =
+        same.flat_map(|group| machines.clone().map(move |machine| (group, machine))).take(MAX_RATIOS).collect();
+    let cell = |index: usize, alpha: f64, block: f64| {
+        let (group, machine) = shown[index];
+        let number = |index: usize, axis: usize| comparison.point(index).number(&group.axes[axis]);
+        let mut blocks = group.points.iter().filter(|index| number(**index, 0) == Some(block));
+        let corner = blocks.find(|index| number(**index, 1) == Some(alpha));
+        let tested = corner.and_then(|index| comparison.ratio(machine, *index));
+        tested.map_or_else(CornerCell::default, |tested| CornerCell {
+            value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
+            interval: format_interval(tested.ratio.interval).unwrap_or_default(),
+            limit: doubt(comparison, machine, tested).into_iter().collect(),
+        })
+    };
+    let labels = shown.iter().map(|(group, machine)| format!("{}: {}", comparison.name(*machine), group.label));
+    Corners::new(labels.collect(), &alphas, &blocks, cell)
+}
+
+/// Why the map hatches a point, also where the interval of the point alone excludes 1.
+fn doubt(comparison: &Comparison, machine: usize, tested: &TestedRatio) -> Option<String> {
+    match comparison.decision.leaves_open(tested) {
+        false => None,
+        true if tested.ratio.is_decided() => {
+            let others = comparison.ratios[machine].ratios.values().filter(|tested| tested.q.is_some()).count();
+            Some(format!("not certain among {others} points"))
+        }
+        true => Some("not certain".to_owned()),
+    }
 }

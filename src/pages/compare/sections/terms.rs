@@ -1,23 +1,15 @@
-//! Explains speed ratios term by term, in words and numbers: the terms of [`crate::compare::terms`] over regions, with maps of
-//! the leading term and of the part that the model does not explain.
+//! The words of [`crate::compare::terms`]: regions, and maps of the leading term and of the part that the model does not explain.
 
 use super::MAX_GROUPS;
-use crate::compare::comparison::{Comparison, Group};
-use crate::compare::ratio::format_ratio;
+use super::prelude::*;
 use crate::compare::terms::{LeadingTerm, SIMILAR_FACTOR, TermCell, TermPair, UNEXPLAINED, explain_pair};
-use crate::html::{Drawing, Picture};
-use apexmap_base::error::Result;
-use apexmap_base::units::{NumberStyle, Unit, exact_number, number, plural};
-use apexmap_draw::figure::{Categories, CellText, Figure, FigureOptions, Grid, Quantity};
+use apexmap_base::units::exact_number;
+use apexmap_draw::figure::{Categories, CellText, FigureOptions};
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_results::export::csv;
-use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_study::model_fit::card::NEAR;
-use apexmap_theory::statistics::median;
 use ndarray::Array2;
-use serde::Serialize;
 use std::collections::HashMap;
-use std::path::Path;
 
 const MIN_SHARE: f64 = 0.05;
 
@@ -84,7 +76,7 @@ pub struct RegionRow {
     pub points: usize,
     pub measured: String,
     pub predicted: String,
-    /// Of the speed, by term; the last one is what is not explained.
+    /// Factors of the speed; the last one is not explained.
     pub factors: Vec<String>,
 }
 
@@ -124,7 +116,6 @@ fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     sentences
 }
 
-/// How well the cards predict the ratio.
 fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
     let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained_log_ratio().abs()).collect();
@@ -142,7 +133,6 @@ fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     )
 }
 
-/// How many points each term leads.
 fn leaders(pair: &TermPair) -> String {
     let mut counts = vec![0; pair.terms.len() + 1];
     let leading: Vec<LeadingTerm> = pair.cells.iter().filter_map(TermCell::leading).collect();
