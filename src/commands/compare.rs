@@ -2,8 +2,7 @@
 
 use super::opened::Opened;
 use super::own_model::OwnModels;
-use super::plot::style;
-use super::{compare_folder, pretty};
+use super::{compare_folder, parser, pretty};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;
@@ -81,9 +80,8 @@ pub struct Arguments {
     #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
     fail_if: Vec<String>,
     /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE
-    #[arg(long, default_value = "screen",
-        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
-    style: String,
+    #[arg(long, default_value = "screen", value_parser = parser(Style::ALL))]
+    style: Style,
     /// Also show the ratios at the places of the codes in this TOML file, and of their weighted mix
     #[arg(long, value_name = "FILE")]
     codes: Option<PathBuf>,
@@ -230,7 +228,7 @@ fn write_page(
     comparison: &Comparison,
     check: Option<&RegressionCheck>,
 ) -> Result<String> {
-    make_style_folder(&folder.join("figures"), style(&arguments.style))?;
+    make_style_folder(&folder.join("figures"), arguments.style)?;
     let made = sections::write(comparison, folder, &shell::command_line(), check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }

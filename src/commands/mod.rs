@@ -38,6 +38,7 @@ mod validate;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::cli::kernels;
 use apexmap_run::sweep::ready;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use std::path::Path;
 
@@ -165,4 +166,13 @@ fn pretty(value: &impl Serialize) -> Result<String> {
 
 fn toml(value: &impl Serialize) -> Result<String> {
     toml::to_string_pretty(value).map_err(|e| Error::internal(format!("cannot write TOML: {e}")))
+}
+
+/// The parser of a flag with one of these words.
+fn parser<T, const N: usize>(words: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let value = move |name: String| words.into_iter().find(|(word, _)| *word == name).expect("clap checks the word").1;
+    PossibleValuesParser::new(words.map(|(word, _)| word)).map(value)
 }

@@ -1,6 +1,7 @@
 //! `apexmap plot`: draws a figure of any result.
 
 use super::opened::Opened;
+use super::parser;
 use super::selection::{Selection, column, names};
 use apexmap_base::error::Result;
 use apexmap_base::terminal::{note, print};
@@ -59,14 +60,8 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// screen; paper: one column of a paper, 3.3 inches wide, 8 points, distinguishable in grey, PNG with 600 dots per inch; slide or
     /// slide-dark: 1920 by 1080 pixels, 24 points
-    #[arg(long, default_value = "screen",
-        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
-    style: String,
-}
-
-/// The command line accepts only known names.
-pub fn style(name: &str) -> Style {
-    Style::ALL.into_iter().find(|(candidate, _)| *candidate == name).map_or(Style::Screen, |(_, style)| style)
+    #[arg(long, default_value = "screen", value_parser = parser(Style::ALL))]
+    style: Style,
 }
 
 /// The known codes with those of a file, or else of a result folder.
@@ -122,7 +117,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
         }
     };
     for file in &files {
-        figure::save_in_style(&drawn, style(&arguments.style), file)?;
+        figure::save_in_style(&drawn, arguments.style, file)?;
         print(&format!("{}\n", file.display()))?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
-use super::{Format, own_model, pretty, toml};
+use super::{Format, own_model, parser, pretty, toml};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::reservation;
@@ -51,18 +51,12 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Draw the predictions instead: surface and contour over two variables, curves over one
-    #[arg(long, value_enum, requires = "out", conflicts_with = "format")]
-    plot: Option<PlotKind>,
+    #[arg(long, value_parser = parser(PredictedKind::ALL.map(|kind| (kind.name(), kind))), requires = "out",
+        conflicts_with = "format")]
+    plot: Option<PredictedKind>,
     /// File of the figure, .svg, .png or .pdf
     #[arg(long, value_name = "FILE", requires = "plot")]
     out: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum PlotKind {
-    Surface,
-    Contour,
-    Curves,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -96,11 +90,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut rows = scan::scan(model, &numbers, &variables)?;
     rivals::add_disagreements(model, &card, &replaced, &mut rows);
     if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
-        let kind = match kind {
-            PlotKind::Surface => PredictedKind::Surface,
-            PlotKind::Contour => PredictedKind::Contour,
-            PlotKind::Curves => PredictedKind::Curves,
-        };
         apexmap_draw::figure::save(&predictions::figure(model, (&card.name, &numbers), &rows, kind)?, out)?;
         return print(&format!("{}\n", out.display()));
     }

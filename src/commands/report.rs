@@ -3,7 +3,7 @@
 use super::card::CardArguments;
 use super::opened::Opened;
 use super::own_model::OwnModels;
-use super::plot::style;
+use super::parser;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_in_red, terminal_width, to_printable};
 use apexmap_base::{new_file, regular_file};
@@ -46,9 +46,8 @@ pub struct Arguments {
     #[command(flatten)]
     models: OwnModels,
     /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE; later reports update them
-    #[arg(long, default_value = "screen",
-        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
-    style: String,
+    #[arg(long, default_value = "screen", value_parser = parser(Style::ALL))]
+    style: Style,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -76,13 +75,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         folder.compact()?;
     }
-    make_style_folder(&folder.figures(), style(&arguments.style))?;
+    make_style_folder(&folder.figures(), arguments.style)?;
     make(folder, &opened.samples()?, arguments.fits, &models)
 }
 
 /// Draws the page of a report or an archive, from the result that it holds.
 fn redraw(arguments: &Arguments, opened: &Opened, models: &[&'static FormulaModel]) -> Result<()> {
-    if arguments.card.card.is_some() || style(&arguments.style) != Style::Screen {
+    if arguments.card.card.is_some() || arguments.style != Style::Screen {
         return Err(Error::input(
             "--card and --style change the files of a result folder, not those of an archive or a report, and not with --out",
             "omit them, or name the result folder without --out",

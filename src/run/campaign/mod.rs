@@ -148,11 +148,7 @@ impl Campaign {
 
     pub fn write_plan(&self, folder: &Folder) -> Result<()> {
         folder.replace_text(&folder.sweep(), &self.sweep.text)?;
-        let mut lines = String::new();
-        for entry in &self.plan.entries {
-            lines.push_str(&serde_json::to_string(entry).map_err(|e| Error::internal(e.to_string()))?);
-            lines.push('\n');
-        }
+        let lines = self.plan.entries.iter().map(Entry::line).collect::<Result<String>>()?;
         folder.replace_text(&folder.points(), &lines)?;
         self.manifest().with_records(&folder.outcomes()?).write(folder)
     }

@@ -73,6 +73,17 @@ pub struct Entry {
     pub point: Point,
 }
 
+impl Entry {
+    /// The line of the entry in the plan of a result.
+    pub fn line(&self) -> Result<String> {
+        Ok(to_json(self)? + "\n")
+    }
+}
+
+fn to_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))
+}
+
 /// All points of a sweep, and the number of times that each is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -89,7 +100,7 @@ pub struct Plan {
 impl Plan {
     /// Computes the keys of the points. A machine of simulated ranks must have all numbers that they need.
     pub fn new(context: Context, points: Vec<Point>, blocks: u32, repeat: Repeat, seed: u64) -> Result<Self> {
-        let prefix = serde_json::to_vec(&context).map_err(|e| Error::internal(e.to_string()))?;
+        let prefix = to_json(&context)?;
         if let Some(simulation) = &context.simulation {
             simulation.check(&points)?;
         }
@@ -99,7 +110,7 @@ impl Plan {
             let mut hash = Sha256::new();
             hash.update(&prefix);
             hash.update(context.builds.get(kernels::family(&point.kernel)).unwrap_or(&context.build));
-            hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
+            hash.update(to_json(&point)?);
             let (mut costs, mut resampled_costs) = (None, Vec::new());
             if let Some(simulation) = &context.simulation {
                 costs = Some(simulation.costs(&point)?);
@@ -107,9 +118,9 @@ impl Plan {
                 let machine = simulation.machine(point.launch_size())?;
                 let resampled = (simulation.resampled_machines(point.launch_size()), &resampled_costs);
                 let simulated = (machine, &costs, context.builds.get("simulated"));
-                hash.update(serde_json::to_vec(&simulated).map_err(|e| Error::internal(e.to_string()))?);
+                hash.update(to_json(&simulated)?);
                 if !resampled_costs.is_empty() {
-                    hash.update(serde_json::to_vec(&resampled).map_err(|e| Error::internal(e.to_string()))?);
+                    hash.update(to_json(&resampled)?);
                 }
             }
             // 80 bits: two of a million points have the same key with a probability of 4e-13.

@@ -2,8 +2,8 @@
 
 use super::conditions::{Filter, KnownNames};
 use super::launch_spec::LaunchSpec;
-use super::memory::{Amount, Sizes, default_amount};
-use super::spec::{Axis, Entries, File, Machine, Scalar};
+use super::memory::{Amount, Machine, Sizes, default_amount};
+use super::spec::{Axis, Entries, File, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
 use super::{command, nodes};
 use apexmap_base::error::Result;

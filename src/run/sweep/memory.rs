@@ -1,12 +1,15 @@
-//! Memory of the ranks of a point, and sizes that depend on the machine: shares of its memory, and sizes beyond its caches.
+//! Memory of the ranks of a point, the machine, and sizes that depend on it: shares of its memory, and sizes beyond its caches.
 
-use super::spec::{Machine, Scalar};
+use super::spec::Scalar;
 use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::comm::{TransportKind, arena};
+use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels::keys::{PAGES, Pages};
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::{observer, seen_cache};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an estimate.
 fn process_bytes(transport: TransportKind) -> u64 {
@@ -166,5 +169,68 @@ pub fn parse_memory_share(scalar: &Scalar) -> std::result::Result<Option<f64>, S
     match value {
         Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
         _ => Err(format!("\"{text}\" is not a fraction of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
+    }
+}
+
+/// The machine that a sweep is read for. It determines the words for `ranks` and shares of memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// Cores that this process may use, or hardware threads if the system does not report cores: `ranks = "cores"`.
+    pub cores: usize,
+    /// Hardware threads that this process may use: `ranks = "hardware threads"`.
+    pub hardware_threads: usize,
+    /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
+    pub cores_of_numa_node: Option<usize>,
+    /// Cores that this process may use, by NUMA node: `core_node = "all"`; empty if unknown.
+    #[serde(default)]
+    pub numa_cores: BTreeMap<usize, usize>,
+    /// NUMA nodes with memory: `memory_node = "all"`; empty if unknown.
+    #[serde(default)]
+    pub memory_nodes: Vec<usize>,
+    /// Memory of a node in bytes; 0 if unknown.
+    pub memory: u64,
+    /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
+    pub last_cache: u64,
+    /// The part of it that random reads saw earlier, in bytes.
+    #[serde(default)]
+    pub last_cache_seen: Option<u64>,
+    /// Whether reads can probe it now, because this is the machine of this process.
+    #[serde(skip)]
+    pub can_probe: bool,
+    /// Whether the ranks of the machine are simulated, whatever transport the sweep names.
+    #[serde(default)]
+    pub is_simulated: bool,
+}
+
+impl Machine {
+    /// This machine: the processors that this process may use, and the memory within the limit of its control group.
+    pub fn detect() -> Self {
+        let hardware = Hardware::this_machine();
+        let numa_cores = hardware.cores_by_numa_node();
+        Self {
+            hardware_threads: hardware.hardware_threads(),
+            cores_of_numa_node: numa_cores.values().max().copied(),
+            numa_cores,
+            memory_nodes: hardware.memory_nodes.clone(),
+            last_cache: hardware.last_cache_bytes().unwrap_or(0),
+            can_probe: true,
+            ..Self::with_cores(hardware.cores_or_threads(), hardware.usable_memory_bytes().unwrap_or(0))
+        }
+    }
+
+    /// A machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
+    pub fn with_cores(cores: usize, memory: u64) -> Self {
+        Self {
+            cores,
+            hardware_threads: cores,
+            cores_of_numa_node: Some(cores),
+            numa_cores: BTreeMap::from([(0, cores)]),
+            memory_nodes: vec![0],
+            memory,
+            last_cache: 0,
+            last_cache_seen: None,
+            can_probe: false,
+            is_simulated: false,
+        }
     }
 }

@@ -6,7 +6,6 @@ pub mod command;
 mod conditions;
 mod expand;
 pub mod figures;
-mod fixed;
 mod launch_spec;
 pub mod memory;
 mod nodes;
@@ -18,6 +17,7 @@ pub mod submit_table;
 pub(crate) mod values;
 
 pub use launch_spec::{LaunchSpec, parse_time};
+pub use memory::Machine;
 pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::parse_budget;
-pub use spec::{Machine, Scalar};
+pub use spec::Scalar;

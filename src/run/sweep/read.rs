@@ -3,7 +3,8 @@
 //! `spec` defines the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
 
 use super::launch_spec::LaunchSpec;
-use super::spec::{Machine, Scalar};
+use super::memory::Machine;
+use super::spec::Scalar;
 use super::{answer_checks, expand, figures, settings, spec, values};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;

@@ -1,16 +1,16 @@
 //! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
 
 use super::answer::AnswerSpec;
-use super::fixed::Fixed;
 use super::submit_table::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::comm::simulated::Mapping;
-use apexmap_measure::hardware::{Hardware, PlacementOrder};
+use apexmap_measure::hardware::PlacementOrder;
+use apexmap_measure::kernels::command::KEYS;
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;
@@ -51,7 +51,7 @@ pub struct File {
     /// Parameters that are the same at all points, such as kernel = "apex_map.two_sided" or M = "64 Mwords".
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Scalar>")]
-    pub fixed: Fixed<Scalar>,
+    pub fixed: Fixed,
     /// Parameters to vary: every combination of their values is a point.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Axis>")]
@@ -326,65 +326,33 @@ impl<'de> Deserialize<'de> for Axis {
     }
 }
 
-/// The machine that a sweep is read for. It determines the words for `ranks` and shares of memory.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Machine {
-    /// Cores that this process may use, or hardware threads if the system does not report cores: `ranks = "cores"`.
-    pub cores: usize,
-    /// Hardware threads that this process may use: `ranks = "hardware threads"`.
-    pub hardware_threads: usize,
-    /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
-    pub cores_of_numa_node: Option<usize>,
-    /// Cores that this process may use, by NUMA node: `core_node = "all"`; empty if unknown.
-    #[serde(default)]
-    pub numa_cores: BTreeMap<usize, usize>,
-    /// NUMA nodes with memory: `memory_node = "all"`; empty if unknown.
-    #[serde(default)]
-    pub memory_nodes: Vec<usize>,
-    /// Memory of a node in bytes; 0 if unknown.
-    pub memory: u64,
-    /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
-    pub last_cache: u64,
-    /// The part of it that random reads saw earlier, in bytes.
-    #[serde(default)]
-    pub last_cache_seen: Option<u64>,
-    /// Whether reads can probe it now, because this is the machine of this process.
-    #[serde(skip)]
-    pub can_probe: bool,
-    /// Whether the ranks of the machine are simulated, whatever transport the sweep names.
-    #[serde(default)]
-    pub is_simulated: bool,
+/// `[fixed]`: parameters with one value, and the keys of a command, whose values are lists and tables.
+#[derive(Debug, Default)]
+pub struct Fixed {
+    pub entries: Entries<Scalar>,
+    pub command: Vec<(Spanned<String>, serde_json::Value)>,
 }
 
-impl Machine {
-    /// This machine: the processors that this process may use, and the memory within the limit of its control group.
-    pub fn detect() -> Self {
-        let hardware = Hardware::this_machine();
-        let numa_cores = hardware.cores_by_numa_node();
-        Self {
-            hardware_threads: hardware.hardware_threads(),
-            cores_of_numa_node: numa_cores.values().max().copied(),
-            numa_cores,
-            memory_nodes: hardware.memory_nodes.clone(),
-            last_cache: hardware.last_cache_bytes().unwrap_or(0),
-            can_probe: true,
-            ..Self::with_cores(hardware.cores_or_threads(), hardware.usable_memory_bytes().unwrap_or(0))
+impl<'de> Deserialize<'de> for Fixed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fixed;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a table of parameters")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fixed, A::Error> {
+                let mut fixed = Fixed::default();
+                while let Some(name) = map.next_key::<Spanned<String>>()? {
+                    if KEYS.contains(&name.get_ref().as_str()) {
+                        fixed.command.push((name, map.next_value()?));
+                    } else {
+                        fixed.entries.insert(name, map.next_value()?);
+                    }
+                }
+                Ok(fixed)
+            }
         }
-    }
-
-    /// A machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
-    pub fn with_cores(cores: usize, memory: u64) -> Self {
-        Self {
-            cores,
-            hardware_threads: cores,
-            cores_of_numa_node: Some(cores),
-            numa_cores: BTreeMap::from([(0, cores)]),
-            memory_nodes: vec![0],
-            memory,
-            last_cache: 0,
-            last_cache_seen: None,
-            can_probe: false,
-            is_simulated: false,
-        }
+        deserializer.deserialize_map(Reader)
     }
 }

@@ -1,8 +1,8 @@
 //! Reads the values of parameters: names, units, domains, lists and ranges.
 
 use super::command;
-use super::memory::{Amount, BEYOND_CACHES, parse_memory_share};
-use super::spec::{Axis, Machine, Scalar, Scale, Steps};
+use super::memory::{Amount, BEYOND_CACHES, Machine, parse_memory_share};
+use super::spec::{Axis, Scalar, Scale, Steps};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::{nearest_name, suggest};
 use apexmap_base::point::Value;

@@ -51,33 +51,24 @@ fn plateau(nearer: Option<f64>, size: f64) -> u64 {
 
 pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     let [first, second, third] = sizes;
-    let region = |nearer: Option<f64>, size: Option<f64>| size.map(|size| plateau(nearer, size));
-    let (inside, memory) =
-        ([region(None, first), region(first, second), region(second.or(first), third)], memory_region(host));
-    let mut probes = Vec::new();
-    let levels = [
-        (
-            inside[0].zip(inside[0]),
-            [catalogue::L1_LATENCY_SECONDS, catalogue::L1_ACCESS_SECONDS, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND],
-        ),
-        (
-            inside[1].zip(inside[1]),
-            [catalogue::L2_LATENCY_SECONDS, catalogue::L2_ACCESS_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND],
-        ),
-        (
-            inside[2].zip(inside[2]),
-            [catalogue::L3_LATENCY_SECONDS, catalogue::L3_ACCESS_SECONDS, catalogue::L3_BANDWIDTH_BYTES_PER_SECOND],
-        ),
-        (
-            Some((memory, beyond_caches(host))),
-            [
-                catalogue::MEMORY_LATENCY_SECONDS,
-                catalogue::MEMORY_ACCESS_SECONDS,
-                catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND,
-            ],
-        ),
+    let region = |nearer: Option<f64>, size: Option<f64>| {
+        let bytes = plateau(nearer, size?);
+        Some((bytes, bytes))
+    };
+    let memory = Some((memory_region(host), beyond_caches(host)));
+    let regions = [region(None, first), region(first, second), region(second.or(first), third), memory];
+    let numbers = [
+        [catalogue::L1_LATENCY_SECONDS, catalogue::L1_ACCESS_SECONDS, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND],
+        [catalogue::L2_LATENCY_SECONDS, catalogue::L2_ACCESS_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND],
+        [catalogue::L3_LATENCY_SECONDS, catalogue::L3_ACCESS_SECONDS, catalogue::L3_BANDWIDTH_BYTES_PER_SECOND],
+        [
+            catalogue::MEMORY_LATENCY_SECONDS,
+            catalogue::MEMORY_ACCESS_SECONDS,
+            catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND,
+        ],
     ];
-    for (regions, [latency, access, bandwidth]) in levels {
+    let mut probes = Vec::new();
+    for (regions, [latency, access, bandwidth]) in regions.into_iter().zip(numbers) {
         let Some((chased, streamed)) = regions else { continue };
         let chase = |number| Probe::new(number, &chase::KERNEL, 1).set("bytes", chased).set("steps", 1u64 << 18);
         // Each run reads 64 MiB in total, so that small regions take long enough for the clock.

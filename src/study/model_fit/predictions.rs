@@ -9,12 +9,13 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::scan::{Numbers, ScanPoint};
 use ndarray::Array2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PredictedKind {
-    Surface,
-    Contour,
-    /// Lines with bands over one variable, one for each combination of the others.
-    Curves,
+apexmap_base::words! {
+    pub enum PredictedKind {
+        Surface = "surface",
+        Contour = "contour",
+        /// Lines with bands over one variable, one for each combination of the others.
+        Curves = "curves",
+    }
 }
 
 /// Title and subtitle state that the rates are not measured, and what limits them.

@@ -34,9 +34,8 @@ impl PairedResult {
         for (side, entries) in Side::ALL.into_iter().zip(sides.points()) {
             points += entries.len();
             for entry in entries {
-                let line = Entry { key: key_of(side, &entry.key), point: point_of(side, &entry.point), ..entry };
-                text += &serde_json::to_string(&line).map_err(|error| Error::internal(error.to_string()))?;
-                text.push('\n');
+                let (key, point) = (key_of(side, &entry.key), point_of(side, &entry.point));
+                text += &Entry { key, point, ..entry }.line()?;
             }
         }
         let is_same = regular_file::read_text(&folder.points()).is_ok_and(|planned| planned == text);
