@@ -78,8 +78,8 @@ const MAX_FUNCTION_LINES: usize = 70;
 const MAX_CLOSURES: usize = 3;
 /// The budget of all sources: lines, and characters without indents and ends of lines. It only falls: a new feature names what it
 /// replaces.
-const MAX_LINES: usize = 97_450;
-const MAX_CHARACTERS: usize = 3_758_000;
+const MAX_LINES: usize = 96_000;
+const MAX_CHARACTERS: usize = 3_680_000;
 
 /// Returns the source files in a folder of the repository: paths relative to the repository, and texts.
 pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
