@@ -1,5 +1,6 @@
 //! Tests of power law, mixing function and order statistics against independent values.
 
+use apexmap_measure::numerics::block_powers::{block_powers, scalar};
 use apexmap_measure::numerics::mix::{mix, seed};
 use apexmap_measure::numerics::power_law::{PowerLaw, remote_share};
 use apexmap_measure::numerics::statistics::{Summary, median, median_interval_rank, quantile};
@@ -54,6 +55,38 @@ fn addresses_follow_the_power_law_on_logarithmic_bins() {
             let law = PowerLaw::new(blocks, alpha);
             let (statistic, critical) = chi_square(blocks, alpha, || law.sample(&mut rng));
             assert!(statistic < critical, "{blocks} blocks, alpha {alpha}: {statistic} should be below {critical}");
+        }
+    }
+}
+
+#[test]
+fn many_draws_at_once_are_the_draws_one_by_one() {
+    for blocks in [1, 2, 3, 64, 1000, 1 << 16, 3 << 20, 1 << 26, 1 << 40, 1 << 50] {
+        for alpha in [1.0, 0.999, 0.7, 0.5, 1.0 / 3.0, 0.1, 0.0316, 0.01, 0.001, 1e-6] {
+            let law = PowerLaw::new(blocks, alpha);
+            let [mut one_by_one, mut at_once] = [(); 2].map(|()| Pcg64Mcg::seed_from_u64(blocks ^ alpha.to_bits()));
+            let mut drawn = vec![0; 20_011];
+            law.fill(&mut at_once, &mut drawn);
+            let differs = |&block: &u64| block != law.sample(&mut one_by_one);
+            let first = drawn.iter().position(differs);
+            assert_eq!(first, None, "{blocks} blocks, alpha {alpha}");
+        }
+    }
+}
+
+/// Powers that are whole numbers of blocks, and their neighbours, which rounding could move to another block.
+#[test]
+fn block_powers_at_the_edges_of_blocks_are_the_scalar_ones() {
+    for blocks in [2u64, 10, 1 << 10, 12_345, 1 << 40] {
+        for alpha in [1.0, 0.5, 0.25, 0.01, 0.001] {
+            let edges = (0..2048u64).map(|k| (((k % blocks) as f64) / blocks as f64).powf(alpha));
+            let near = |edge: f64| [edge, edge.next_down().max(0.0), edge.next_up().min(1f64.next_down())];
+            let numbers: Vec<f64> = edges.flat_map(near).collect();
+            let mut drawn = vec![0; numbers.len()];
+            block_powers(&numbers, 1.0 / alpha, blocks, &mut drawn);
+            for (&number, &block) in numbers.iter().zip(&drawn) {
+                assert_eq!(block, scalar(number, 1.0 / alpha, blocks), "{number} with {blocks} blocks, alpha {alpha}");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Pure mathematics: no input, no output, no clock.
 
+pub mod block_powers;
 pub mod gf2;
 pub mod mix;
 pub mod power_law;

@@ -1,3 +1,4 @@
+use super::block_powers::{block_powers, scalar};
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 
@@ -15,14 +16,21 @@ impl PowerLaw {
         debug_assert!(blocks > 0 && alpha > 0.0 && alpha <= 1.0);
         Self { blocks, alpha }
     }
+
+    /// Draws the same blocks as [`Distribution::sample`] would, in the same order.
+    pub fn fill<R: Rng + ?Sized>(&self, rng: &mut R, blocks: &mut [u64]) {
+        let mut numbers = [0.0; 256];
+        for blocks in blocks.chunks_mut(numbers.len()) {
+            let numbers = &mut numbers[..blocks.len()];
+            numbers.fill_with(|| rng.random());
+            block_powers(numbers, 1.0 / self.alpha, self.blocks, blocks);
+        }
+    }
 }
 
 impl Distribution<u64> for PowerLaw {
     fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> u64 {
-        let u: f64 = rng.random();
-        let share = if self.alpha == 1.0 { u } else { u.powf(1.0 / self.alpha) };
-        // u < 1, but rounding may turn the product into `blocks`.
-        ((share * self.blocks as f64) as u64).min(self.blocks - 1)
+        scalar(rng.random(), 1.0 / self.alpha, self.blocks)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::*;
 use crate::numerics::power_law::PowerLaw;
 use rand::{RngExt, SeedableRng};
-use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
 /// The target of an access. The upper 24 bits hold the distance from the reading rank to the owner, modulo P; the lower 40 bits the
@@ -22,6 +21,11 @@ impl Location {
     pub(crate) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
+    }
+
+    fn words_mut(locations: &mut [Self]) -> &mut [u64] {
+        // SAFETY: `Location` is transparent over u64, and all words are locations.
+        unsafe { std::slice::from_raw_parts_mut(locations.as_mut_ptr().cast::<u64>(), locations.len()) }
     }
 
     #[inline]
@@ -76,14 +80,13 @@ impl Law {
         Self::Power(PowerLaw::new(blocks, ALPHA.of(point)))
     }
 
-    #[inline]
-    fn sample(self, random: &mut Pcg64Mcg) -> u64 {
+    fn fill(self, random: &mut Pcg64Mcg, drawn: &mut [u64]) {
         match self {
-            Self::Power(law) => law.sample(random),
-            Self::RemoteShare { remote, own, blocks } if random.random::<f64>() < remote => {
-                random.random_range(own..blocks)
-            }
-            Self::RemoteShare { own, .. } => random.random_range(0..own),
+            Self::Power(law) => law.fill(random, drawn),
+            Self::RemoteShare { remote, own, blocks } => drawn.fill_with(|| {
+                let is_remote = random.random::<f64>() < remote;
+                random.random_range(if is_remote { own..blocks } else { 0..own })
+            }),
         }
     }
 }
@@ -121,11 +124,20 @@ impl Draws {
     }
 
     pub(crate) fn fill(&mut self, array: &mut [Location]) {
-        array.fill_with(|| {
-            let word = self.law.sample(&mut self.random) * self.block;
-            // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
-            Location::new(word / self.local, word % self.local)
-        });
+        self.law.fill(&mut self.random, Location::words_mut(array));
+        let (block, local, is_one) = (self.block, self.local, self.ranks == 1);
+        // Divisions take longer than the rest of a draw.
+        let (shift, mask) = (local.trailing_zeros(), local - 1);
+        // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
+        let place = |location: &mut Location| {
+            let word = location.0 * block;
+            *location = match word {
+                word if is_one => Location::new(0, word),
+                word if local & mask == 0 => Location::new(word >> shift, word & mask),
+                word => Location::new(word / local, word % local),
+            };
+        };
+        array.iter_mut().for_each(place);
         if self.stored < self.local {
             let repeat = |location: &mut Location| {
                 let offset = location.offset() as u64;
