@@ -1,7 +1,7 @@
 //! The OpenCL devices of this machine, and the reason if there is none. A driver runs in the process that asks it. The worker asks
 //! for itself; the driver of measurements starts a process that lists the devices, which a faulty driver may crash or stop.
 
-use super::*;
+use crate::kernels::prelude::*;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::{Resource, setrlimit};
