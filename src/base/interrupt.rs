@@ -11,8 +11,7 @@ extern "C" fn store_signal(signal: nix::libc::c_int) {
     RECEIVED_SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-/// Records SIGINT, SIGTERM and SIGHUP while it exists. Only a second SIGINT ends the program at once: the others may come
-/// twice.
+/// Records SIGINT, SIGTERM and SIGHUP while it exists. Only a second SIGINT ends the program at once: others may come twice.
 pub struct Interrupt {
     old_actions: Vec<(Signal, SigAction)>,
 }

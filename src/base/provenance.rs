@@ -174,8 +174,7 @@ fn plain_model(cpu_model: &str) -> String {
     model.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two, because nodes report a few per cent less, in different
-/// numbers.
+/// Rounds memory up to 1, 1.25, 1.5 or 1.75 times a power of two, because nodes report a few per cent less.
 fn memory_class(bytes: u64) -> u64 {
     let step = (bytes.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(1);
     bytes.div_ceil(step).saturating_mul(step)

@@ -49,8 +49,7 @@ pub struct Sample {
     /// One-minute load average of rank 0's host when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Largest share of a rank's pages that are not on the NUMA node where it ran, by a subset of its pages; absent if not
-    /// reported.
+    /// Largest share of a rank's pages that are not on the NUMA node where it ran, by a subset of them, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_elsewhere: Option<f64>,
     /// Disturbance of the run, as far as the system reports it.
@@ -113,8 +112,7 @@ impl Launch {
         Some(nodes.len()).filter(|&count| count > 0)
     }
 
-    /// Returns the type of the nodes, or `mixed: 1 node of A; 3 nodes of B`; in launches of earlier versions, that of rank
-    /// 0's host.
+    /// Returns the type of the nodes, or `mixed: 1 node of A; 3 nodes of B`; in old launches, that of rank 0's host.
     pub fn node_type(&self) -> Cow<'_, str> {
         let mut types = self.node_types.iter();
         match (types.next(), types.next()) {

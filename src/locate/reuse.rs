@@ -245,8 +245,7 @@ impl Histogram {
         ((BINS + bin % BINS) as f64) * (octave as f64).exp2()
     }
 
-    /// Returns the misses in a fully associative LRU cache of `lines` lines, first accesses included. Within a bin, distances are
-    /// evenly spread.
+    /// Returns the misses in a fully associative LRU cache, with first accesses. Within a bin, distances are even.
     pub fn misses(&self, lines: f64) -> f64 {
         let part = |(bin, count): (usize, &u64)| {
             let (start, end) = (Self::start(bin), Self::start(bin + 1));

@@ -60,8 +60,7 @@ pub struct Counters {
     pub runs: u64,
     /// Sum of the sizes in bytes, without signs, of all steps that continue a run.
     pub run_bytes: u64,
-    /// Accesses with another stride at a constant plus 1, 4, 8, 16 or 32 times the value loaded before: the largest of the
-    /// counts.
+    /// Accesses with another stride at a constant plus 1, 4, 8, 16 or 32 times the value loaded before: the largest count.
     pub chained: u64,
     /// Accesses with another stride within 256 bytes behind one of the last eight words loaded by any site.
     pub pointed: u64,

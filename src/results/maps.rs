@@ -102,8 +102,7 @@ impl Map {
         self.cells.iter().any(|cell| !cell.values_by_launch.is_empty())
     }
 
-    /// Returns whether this map with a new value replaces another one: a strip does not replace a surface of its kernel and
-    /// ranks.
+    /// Returns whether this map with a new value replaces another one: a strip replaces no surface of its kernel and ranks.
     pub fn replaces(&self, other: &Map) -> bool {
         let is_of_same_kernel = self.key.iter().take(2).eq(other.key.iter().take(2));
         self.has_several_cells() && !(is_of_same_kernel && other.is_surface() && !self.is_surface())
@@ -191,8 +190,7 @@ impl Maps {
         self.maps.iter_mut().flat_map(|map| &mut map.cells)
     }
 
-    /// Adds a sample with its value of the quantity of its map; `None` if it failed. Returns the number of the map, if the
-    /// plan has the point.
+    /// Adds a sample with its value of the quantity of its map; `None` if it failed. Returns the number of the map.
     fn add(&mut self, key: &str, launch: (u32, &str), value: impl Fn(&str) -> Option<f64>) -> Option<usize> {
         let &(number, cell) = self.places.get(key)?;
         let map = &mut self.maps[number];

@@ -188,8 +188,7 @@ impl Code {
         sizes.iter().rfind(applies).copied().unwrap_or(bytes)
     }
 
-    /// Returns why a map has no dot for the code. `chains`: those of its dependent accesses; `size`: its memory per rank, if
-    /// known.
+    /// Returns why a map has no dot for the code. `chains`: those of its dependent accesses; `size`: its bytes per rank.
     pub fn check_place(&self, chains: Option<f64>, size: Option<f64>) -> Result<(), NoRate> {
         let is_here = match self.accesses {
             _ if !self.sites.is_empty() => return Err(NoRate::Sites),
@@ -208,8 +207,7 @@ impl Code {
     }
 }
 
-/// Returns the ratio of speeds of a program from the times of its parts on the first machine and their ratios; `None` without
-/// parts.
+/// Returns the ratio of speeds of a program from times of parts on the first machine and their ratios; `None` without parts.
 pub fn weighted_ratio(parts: &[(f64, f64)]) -> Option<f64> {
     let first: f64 = parts.iter().map(|(weight, _)| weight).sum();
     let second: f64 = parts.iter().map(|(weight, ratio)| weight / ratio).sum();

@@ -50,8 +50,7 @@ pub struct CodeSite {
     pub stride: f64,
     /// Size of the memory to which alpha refers.
     pub bytes: f64,
-    /// Bytes of the lines reached between two visits of a line, for half of the visits and for 90 %; `None` without a second
-    /// visit.
+    /// Bytes reached between two visits of a line, for half of the visits and for 90 %; `None` without a second visit.
     pub reused: Option<[f64; 2]>,
 }
 

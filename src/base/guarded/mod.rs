@@ -30,8 +30,7 @@ pub struct Guarded {
     leash: PipeWriter,
     statuses: PipeReader,
     program: Pid,
-    /// The value of [`LAUNCH_VARIABLE`]. It finds descendants that a service started, such as ranks through `ssh` to this
-    /// machine.
+    /// The value of [`LAUNCH_VARIABLE`]. It finds descendants that a service started, such as ranks through `ssh`.
     mark: String,
     status: Option<ExitStatus>,
     is_over: bool,
@@ -39,8 +38,7 @@ pub struct Guarded {
 
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// Whether it stays in this session and group, where a terminal's keys reach it. It then has no mark in the user's
-    /// environment.
+    /// Whether it stays in this session and group, where a terminal's keys reach it. It then has no mark.
     pub shares_terminal: bool,
     pub outputs: Option<[RawFd; 2]>,
 }

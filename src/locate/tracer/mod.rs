@@ -1,7 +1,6 @@
 //! Traces a program under valgrind, with a tool of our own that is compiled at first use.
 //!
-//! The tool's licence is MIT. Together with valgrind it becomes a work under the GPL: only on the user's machine, and never
-//! distributed.
+//! The tool's licence is MIT. With valgrind it becomes a work under the GPL, only on the user's machine, never distributed.
 
 pub mod compiler;
 mod messages;
@@ -66,8 +65,7 @@ pub struct Traced {
 /// Bytes of valgrind's messages that are read: its last ones matter.
 const LOG_BYTES: u64 = 64 << 10;
 
-/// Runs a program under the tool, and passes sampled accesses on as they come. Input, output, exit code and signals are its
-/// own.
+/// Runs a program under the tool, and passes sampled accesses on. Input, output, exit code and signals are its own.
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;

@@ -97,8 +97,7 @@ fn check_format(path: &Path, start: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns whether a compiled tool ends with the table of its sections: a power loss or a full disk may have cut it. SOURCE:
-/// elf(5).
+/// Returns whether a compiled tool ends with the table of its sections: a full disk may have cut it. SOURCE: elf(5).
 pub fn is_whole(path: &Path) -> bool {
     let mut header = [0; 64];
     let Ok(mut file) = regular_file::open(path) else { return false };

@@ -77,8 +77,7 @@ pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
     Ok(archived)
 }
 
-/// Returns a line with `HASH` for the checksum. As in `sha256sum`, a backslash marks an escaped name, so that none forges a
-/// line.
+/// Returns a line with `HASH` for the checksum. As in `sha256sum`, a backslash marks an escaped name.
 fn checksum_name(file: &Path) -> Result<String> {
     let name = file.to_str().ok_or_else(|| {
         Error::input(format!("the name of {} is not UTF-8", file.display()), "rename or remove this file of the result")

@@ -164,8 +164,7 @@ impl Folder {
         Reader::default().read_outcomes(&self.journal_files()?)
     }
 
-    /// Creates the journal of the next launch, and returns it with a name such as `0003` that no other driver of this folder
-    /// gets.
+    /// Creates the journal of the next launch, and returns it with a name such as `0003` that no other driver gets.
     pub fn begin_launch(&self) -> Result<(String, Journal)> {
         loop {
             let launch = self.next_launch()?;

@@ -31,8 +31,7 @@ pub struct LoadedSamples {
 }
 
 impl Folder {
-    /// Loads all samples: from the Parquet file if, by the manifest, it is complete and up to date, otherwise from the
-    /// journals.
+    /// Loads all samples: from the Parquet file if the manifest says that it is complete and current, else from the journals.
     pub fn table(&self) -> Result<Table> {
         Ok(self.load()?.table)
     }
@@ -65,8 +64,7 @@ impl Folder {
         Ok(LoadedSamples { table, damages, fallback, unchecked: false })
     }
 
-    /// Returns whether the journals have newer, recent samples than `samples.parquet`. A lock would not show jobs on other
-    /// machines.
+    /// Returns whether the journals have newer, recent samples than `samples.parquet`. Locks show no jobs elsewhere.
     pub fn is_being_measured(&self) -> bool {
         let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
         let is_complete = compaction.is_some_and(|compaction| compaction.is_current(self).unwrap_or(true));
@@ -122,8 +120,7 @@ impl Folder {
         Ok((table.finish(), records.iter().filter_map(Record::damage).collect()))
     }
 
-    /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. The caller holds the
-    /// lock.
+    /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. Needs the lock.
     pub fn compact(&self) -> Result<Table> {
         // Checksums first: a line that another job adds meanwhile then makes the file stale, and not wrong.
         let sources = Compaction::sources(self)?;

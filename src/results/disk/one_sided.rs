@@ -17,8 +17,7 @@ struct ChosenComponent {
 }
 
 impl Folder {
-    /// Returns whether launches use the component for messages. A file with another one is an error: a result sets no
-    /// variables.
+    /// Returns whether launches use the component for messages. Another one is an error: a result sets no variables.
     pub fn is_one_sided_by_messages(&self) -> Result<bool> {
         let help = "delete it: the next launch that needs it detects this again";
         match self.read_json::<ChosenComponent>(FILE, help)? {

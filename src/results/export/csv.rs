@@ -1,9 +1,8 @@
 //! Comma-separated values as in RFC 4180, but with LF as line ends: a header, then one line per sample.
 //!
 //! [`describe`] makes a separate file about the columns in the vocabulary of "CSV on the Web",
-//! <https://www.w3.org/TR/tabular-metadata/>, because many readers support no comments. Empty words and missing values are
-//! both empty cells. Reals are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with
-//! an apostrophe.
+//! <https://www.w3.org/TR/tabular-metadata/>, because few readers support comments. Empty words and missing values are both
+//! empty cells. Reals are read back to the last bit. Words that look like formulas get an apostrophe.
 
 use crate::table::column::{Column, Kind};
 use crate::table::columns;

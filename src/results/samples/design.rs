@@ -43,8 +43,7 @@ impl<'a> Design<'a> {
         })
     }
 
-    /// Returns the columns that vary and do not depend on the others together. Of columns that depend on each other, the
-    /// first remain.
+    /// Returns the columns that vary and do not depend on the others together. Of mutually dependent ones, the first remain.
     pub fn independent_columns<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let mut kept: Vec<&str> = names.iter().copied().filter(|name| self.varies(name)).collect();
         // Backwards, so that the first ones remain.

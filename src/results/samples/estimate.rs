@@ -10,8 +10,7 @@
 //! ([`autocorrelation`](apexmap_theory::statistics::autocorrelation)). It does not include differences between launches.
 //!
 //! Intervals and tests include steps of the clock and trends within launches ([`remarks`](crate::samples::remarks)). Sides of
-//! one run are compared block by block, so that common effects cancel, all others by Welch's t (B. L. Welch, Biometrika 34,
-//! 1947).
+//! one run are compared block by block, all others by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
 use crate::samples::Samples;
 use crate::table::columns::{IMPORTED_FROM, NODE_TYPE, STATISTIC};

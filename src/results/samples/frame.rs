@@ -7,8 +7,7 @@ use apexmap_base::error::{Error, Result};
 use polars::prelude::*;
 
 impl Samples {
-    /// Converts these rows to a DataFrame: real numbers to f64, whole numbers to u64, words to strings, missing values to
-    /// nulls.
+    /// Converts to a DataFrame: real numbers to f64, whole numbers to u64, words to strings, missing values to nulls.
     pub fn to_frame(&self) -> Result<DataFrame> {
         frame(self.table(), self.rows().iter().copied())
             .map_err(|e| Error::internal(format!("polars rejects the columns of these samples: {e}")))

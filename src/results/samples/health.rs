@@ -158,8 +158,7 @@ impl Health {
         }
     }
 
-    /// Returns the median logarithm of the times of disturbed samples relative to quiet ones of the same point, and its 95 %
-    /// interval.
+    /// Returns the median logarithm of the times of disturbed samples relative to quiet ones, and its 95 % interval.
     fn log_cost(&self) -> Option<(f64, (f64, f64))> {
         let summary = Summary::from_samples(&self.log_ratios)?;
         Some((summary.median, summary.interval?))

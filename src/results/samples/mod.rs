@@ -153,8 +153,7 @@ impl Samples {
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 
-    /// Returns the samples of each launch of the plan. One that was interrupted and resumed has several journals, and counts
-    /// once.
+    /// Returns the samples of each launch of the plan. One that was resumed has several journals, and counts once.
     pub fn launches(&self) -> BTreeMap<LaunchId, Samples> {
         let columns = if self.has("block") { &PLANNED_LAUNCH[..] } else { &["launch"] };
         let id = |row: usize| columns.iter().map(|name| self.column(name)?.bits(row)).collect();
@@ -335,8 +334,7 @@ impl Samples {
         names.into_iter().filter(move |name| !by.contains(name) && !self.is_constant(name))
     }
 
-    /// Checks that the samples belong to one point, for given values of the columns `by`; else names another column that
-    /// differs.
+    /// Checks that the samples belong to one point, given the columns `by`; else names one that differs.
     pub fn single_point(&self, by: &[&str]) -> Result<(), Mixture> {
         match self.mixed_columns(by).next() {
             Some(name) => Err(self.mixture(name)),

@@ -42,8 +42,7 @@ impl TableBuilder {
         self.rows += 1;
     }
 
-    /// Sets a cell of the last row. The first value sets the type; a real makes whole numbers reals, a word among numbers is
-    /// missing.
+    /// Sets a cell of the last row. The first value sets the type; whole numbers become reals; a word is no number.
     pub fn set(&mut self, name: &str, value: &Value) {
         let column = self.column(name);
         self.set_value(column, value);

@@ -16,8 +16,8 @@ pub enum Kind {
     Words,
 }
 
-/// Values of a column, one per row: numbers, or words from a small dictionary. Values may be missing. A row that does not exist
-/// is a panic.
+/// Values of a column, one per row: numbers, or words from a small dictionary. Values may be missing. Rows beyond the end
+/// panic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     kind: Kind,

@@ -21,8 +21,7 @@ use apexmap_base::sample::Status;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length. A row that does not exist is
-/// a panic.
+/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length. Rows beyond the end panic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Number of rows: the length of each column.

@@ -132,9 +132,8 @@ impl fmt::Display for Cause {
 /// Minimum cost of a page fault, in seconds.
 const FAULT_SECONDS: f64 = 0.5e-6;
 
-/// The facts that show the speed of the quiet machine, and the quantile of their values that does: the lower quartile of times, the upper
-/// one of clocks. For barriers it is the median, because ranks that are closer than in most runs are as much of a change as ranks farther
-/// apart.
+/// The facts that show the speed of the quiet machine, and the quantile of their values that does: the lower quartile of
+/// times, the upper one of clocks. For barriers it is the median, because closer ranks are a change, too.
 const REFERENCES: [(Fact, f64); 6] = [
     (Fact::CacheCanary, 0.25),
     (Fact::MemoryCanary, 0.25),
@@ -244,8 +243,7 @@ pub fn overall_verdict(verdicts: &[Quietness]) -> Quietness {
     }
 }
 
-/// Returns the causes before a run. Waits are shares of the whole time; other facts are medians, so that one interruption per
-/// second does not count.
+/// Returns the causes before a run. Waits are shares of the whole time; others are medians, without single interruptions.
 pub fn preflight_causes(canaries: &[Facts], oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let mut middle = Facts::default();
     for &fact in Fact::ALL {

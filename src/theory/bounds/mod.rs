@@ -2,8 +2,7 @@
 //!
 //! A bound is the lowest of several limits: an operation takes at least the time that each resource alone needs for it, even
 //! if all resources overlap perfectly. Limits use the best value that a calibration measured, never medians, so shares of a
-//! bound are computed from the best runs. A limit is left out and named if the card has not all of its inputs. Without any
-//! limit there is no bound.
+//! bound are computed from the best runs. A limit without all of its inputs is left out and named.
 
 mod apex_map;
 mod law;

@@ -15,9 +15,8 @@ const MIN_LAUNCHES: usize = 4;
 const MAX_FITTED_OBSERVATIONS: usize = 400_000;
 const MIN_RESAMPLES: usize = 99;
 
-/// Adds bootstrap intervals if every point was measured in enough launches. Launches of the same points are resampled, so
-/// every resample keeps the design. The interval of ln p is its estimate minus the quantiles of (p* - p) / se*, times its
-/// standard error.
+/// Adds bootstrap intervals if every point was measured in enough launches. Resampled launches of the same points keep the
+/// design. The interval of ln p is its estimate minus the quantiles of (p* - p) / se*, times its standard error.
 pub fn add_intervals(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: Options) {
     let groups = group_launches(task);
     let enough = groups.iter().all(|launches| launches.len() >= MIN_LAUNCHES);

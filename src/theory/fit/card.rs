@@ -12,8 +12,7 @@ use apexmap_base::units::plural;
 use nalgebra::DMatrix;
 
 impl Fit {
-    /// Returns the parameters as a machine card. `domain` is that of the observations. The card names simulated or imported
-    /// rates.
+    /// Returns the parameters as a machine card. `domain` is that of the observations. It names simulated or imported rates.
     pub fn card(&self, name: &str, source: &str, domain: &Domain) -> Result<Card> {
         let words = RateWords::new(self.simulated.as_deref());
         let mut card = Card::new(name, &format!("parameters of {} fitted to a {}", self.model, words.source), source);

@@ -15,8 +15,7 @@ const TYPICAL_TIME_SHARE: f64 = 0.1;
 /// Largest standard error in multiples of a parameter. Above it, a 95 % interval spans more than a factor of 10 either way.
 const MAX_RELATIVE_ERROR: f64 = 1.17;
 
-/// Holds parameters that the points do not identify, the least identified first, and solves again until all others are
-/// identified.
+/// Holds parameters that the points do not identify, the least identified first, and solves again until the others are.
 pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);

@@ -101,8 +101,7 @@ pub fn loss_unit(task: &Task, optimum: &Optimum) -> f64 {
 }
 
 /// Returns the ends of the profile-likelihood intervals: there, with all other parameters refitted, the loss exceeds its
-/// minimum by t standard deviations. A bound replaces an end beyond it, and one whose refits did not settle, which would be
-/// too near.
+/// minimum by t standard deviations. A bound replaces an end beyond it, and one whose refits did not settle.
 pub fn profiles(task: &Task, optimum: &Optimum) -> Vec<(f64, f64)> {
     let covariance = covariance_and_inverse(task, optimum);
     let profile = |free_index: usize| {

@@ -2,8 +2,7 @@
 //!
 //! Errors of rates are factors, so fits use logarithms, with Huber's loss: least squares with positive parameters for linear
 //! models, then Levenberg-Marquardt. Profile-likelihood intervals include lack of fit: a model's error at a point is the same
-//! in all launches, so points are counted. With several launches of every point, a studentised bootstrap is added, without
-//! lack of fit.
+//! in all launches, so points are counted. With several launches, a studentised bootstrap is added.
 
 pub mod baseline;
 pub mod bootstrap;

@@ -7,8 +7,7 @@ use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
 /// Returns the limit beyond which residuals count linearly, from their standard deviation: slightly wider than the usual
-/// 1.345, which costs 5 % of the efficiency for normal noise; wider still with few degrees of freedom, where the scale is
-/// uncertain.
+/// 1.345, which costs 5 % of the efficiency for normal noise; wider with few degrees of freedom.
 pub fn huber_limit(scale: f64, freedom: usize) -> f64 {
     (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }

@@ -129,8 +129,7 @@ impl<'a> Task<'a> {
         Some(solution.iter().enumerate().map(bounded).collect())
     }
 
-    /// Returns the first guess, and least squares with positive parameters for linear models, variations of each guess for
-    /// others.
+    /// Returns the first guess, and least squares with positive parameters for linear models, variations for others.
     pub fn starts(&self) -> Vec<Vec<f64>> {
         let first: Vec<f64> = self.free.iter().map(|&index| self.base[index].ln()).collect();
         let mut starts = vec![first];

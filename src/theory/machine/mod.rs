@@ -192,8 +192,7 @@ impl Card {
         Ok(())
     }
 
-    /// Adds or replaces a number in its base unit, removes its inverse, and returns its name on the card, maybe that of the
-    /// inverse.
+    /// Adds or replaces a number in its base unit, removes its inverse, and returns its name on the card.
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));

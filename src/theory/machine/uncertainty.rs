@@ -31,8 +31,7 @@ impl Card {
         ends(name).or_else(|| ends(&inverse(name)?).map(|(least, greatest)| (1.0 / greatest, 1.0 / least)))
     }
 
-    /// Returns the size that the system reports, 0 if none: the number itself if not measured. Earlier versions wrote none
-    /// beside it.
+    /// Returns the size that the system reports, 0 if none: the number itself if not measured. Old cards have none beside it.
     pub fn reported_size(&self, name: &str) -> Option<f64> {
         self.base(name, |number| number.reported.or(Some(number.value).filter(|_| number.low.is_none())))
     }
@@ -52,8 +51,7 @@ impl Card {
         self.base(name, |number| number.best.or(Some(number.value))).filter(|_| self.is_known(name))
     }
 
-    /// Returns cards drawn from the 95 % intervals, with normal logarithms; numbers of one fit vary together. None without
-    /// intervals.
+    /// Returns cards drawn from the 95 % intervals, with normal logarithms; numbers of a fit vary together.
     pub fn resample(&self, count: u32, seed: u64) -> Vec<Card> {
         if self.numbers.values().all(|number| number.low.is_none()) {
             return Vec::new();

@@ -76,8 +76,7 @@ fn domains_of(card: &Card, number: &str) -> Vec<Domain> {
     names.into_iter().filter_map(|name| card.domain(name)).cloned().collect()
 }
 
-/// Returns the variables in which the model extrapolates at `x`. `option` returns the values of kernel and options there, if
-/// any.
+/// Returns the variables in which the model extrapolates at `x`. `option` returns values of kernel and options.
 pub fn extrapolations(
     model: &dyn Model,
     domains: &[NumberDomain],

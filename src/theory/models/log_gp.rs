@@ -15,8 +15,7 @@ use apexmap_measure::kernels::message_rate::ping_pong;
 /// - Streaming: max(o_s, o_r, g) + (k - 1) G per message.
 /// - A call that sends: o_s. A call that receives: o_r.
 ///
-/// Ping-pong alone determines only o_s + L + o_r, and streaming alone max(o_s, o_r, g). The times of the calls determine o_s
-/// and o_r, and thus L.
+/// Ping-pong alone determines only o_s + L + o_r, and streaming alone max(o_s, o_r, g). The calls determine o_s and o_r.
 pub struct LogGp;
 
 const KERNEL: Variable =

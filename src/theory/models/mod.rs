@@ -277,8 +277,7 @@ pub trait Model: Sync {
         &[]
     }
 
-    /// Returns pairs of numbers where only the larger one shows: of a smaller first one, points show only that it is at most
-    /// the second.
+    /// Returns pairs of numbers where only the larger one shows: of a smaller first one, points show only that it is smaller.
     fn hidden_pairs(&self) -> &'static [[&'static str; 2]] {
         &[]
     }

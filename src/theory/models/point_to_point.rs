@@ -1,13 +1,11 @@
 //! A message between two ranks: latency, bandwidth, and the switch from an immediate copy (eager) to a rendezvous.
 //!
-//! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1). The linear cost is the standard
-//! one.
+//! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1). The linear cost is standard.
 
 use crate::models::prelude::*;
 use apexmap_measure::kernels::message_rate::ping_pong;
 
-/// T = latency + bytes/bandwidth, plus bytes x copy up to the eager limit, plus a rendezvous above it; 1/T messages per
-/// second.
+/// T = latency + bytes/bandwidth, plus bytes x copy up to the eager limit, plus a rendezvous above it; the rate is 1/T.
 pub struct PointToPoint;
 
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "bytes of a message", None);

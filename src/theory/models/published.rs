@@ -3,8 +3,7 @@
 use super::Model;
 use crate::machine::{Card, PUBLISHED};
 
-/// Returns the names of the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are
-/// missing.
+/// Returns the published machines from whose numbers a model predicts; with ` (P = 1)` if those of several ranks are missing.
 pub fn published_machines(model: &dyn Model) -> Vec<String> {
     let about = model.about();
     let entry = |(name, _): &(&str, _)| {

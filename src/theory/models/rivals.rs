@@ -37,8 +37,7 @@ fn half_width(row: &ScanPoint) -> f64 {
     row.band.map_or(WITHOUT_BAND.ln(), |(low, high)| (rate / low).ln().max((high / rate).ln()))
 }
 
-/// Returns the variables of `other` at the same runs of a kernel, where a variable of one of them has the kernel's or default
-/// value.
+/// Returns the variables of `other` at the same runs of a kernel, where a variable of one alone has its default.
 fn same_point(
     model: &dyn Model,
     other: &dyn Model,

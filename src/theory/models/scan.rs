@@ -267,8 +267,7 @@ fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
 
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
 /// the measurements: the band then holds 95 % of further measurements. All others are independent: changes of the logarithm
-/// at the ends of their intervals are added in quadrature, and so is the model's tested error. `option` returns kernel and
-/// options by name.
+/// at the ends of their intervals are added in quadrature, and so is the model's tested error. `option`: by name.
 pub fn scan_point(
     model: &dyn Model,
     numbers: &Numbers,

@@ -18,8 +18,7 @@ pub fn sides(nodes: u64, dimensions: usize) -> Vec<u64> {
 
 /// Returns the links across the cut into halves, in one direction; `None` for `given`. Torus and mesh are cut across their
 /// longest side, a torus twice unless that side has two nodes, which share one link. A fat tree has full bisection: half of
-/// the nodes send, over one link each. A balanced dragonfly with one link between each two groups has about one per four
-/// nodes.
+/// the nodes send, over one link each. A balanced dragonfly, with a link between each two groups, has one per four nodes.
 pub fn bisection_links(topology: usize, nodes: f64, dimensions: usize) -> Option<f64> {
     let across = || {
         let longest = sides(nodes as u64, dimensions)[0] as f64;

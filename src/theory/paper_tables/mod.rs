@@ -1,8 +1,7 @@
 //! Tables of the papers, as printed: the `.csv` files in `models/`.
 //!
 //! Comment lines (paper, table, units, decisions of the transcription), one line of column names, and one line per row. A
-//! field with a comma or a leading quotation mark is quoted, and its quotation marks are doubled. An empty field is a dash in
-//! the paper.
+//! field with a comma or a leading quotation mark is quoted, its own ones doubled. An empty field is a dash in the paper.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;

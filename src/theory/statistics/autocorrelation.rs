@@ -2,8 +2,7 @@
 //!
 //! Successive samples of a point are one round over all points apart, so slow changes of the machine correlate them. With
 //! correlation r, n samples are worth n (1 - r) / (1 + r) independent ones (Priestley, Spectral Analysis and Time Series,
-//! 1981, Section 5.3.2), so an interval within one launch is widened by the square root of (1 + r) / (1 - r). Launches are
-//! nearly independent.
+//! 1981, Section 5.3.2), so an interval within one launch is widened by the square root of (1 + r) / (1 - r).
 //!
 //! The correlated values are logarithms of times minus their mean in the launch, which hides part of the correlation of few
 //! samples. This is corrected exactly for a process where each sample depends only on the one before. Residuals beyond three
@@ -25,8 +24,7 @@ const MIN_SAMPLES_PER_LAUNCH: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
-    /// Correlation of successive samples of a point in a launch, from -1 to 1, by at least 30 pairs of launches with four
-    /// samples.
+    /// Correlation of successive samples of a point in a launch, from -1 to 1, by at least 30 pairs.
     pub successive: Option<f64>,
     /// Correlation of a sample with the next sample of the launch, of any point, from -1 to 1.
     pub neighbours: f64,

@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 /// Minimum number of times that show a step of the clock.
 const MIN_STEP_TIMES: usize = 6;
 
-/// Returns the smallest step between times with two values, or one value per eight times; 0 for others: a fine clock has no
-/// equal times.
+/// Returns the smallest step between times with two values, or one value per eight times; 0 for a fine clock.
 pub fn clock_step(times: &[f64]) -> f64 {
     let mut distinct = times.to_vec();
     distinct.sort_by(f64::total_cmp);
@@ -56,8 +55,7 @@ pub fn trend(series: &[Vec<f64>]) -> Option<Trend> {
 /// Minimum number of values for two modes. With fewer, chance leaves such gaps.
 pub const MIN_MODE_VALUES: usize = 12;
 const MIN_MODE_SHARE: f64 = 0.2;
-/// Smallest gap between two modes, relative to the wider one without its outer tenths. Twelve normal values show it in 0.5 %
-/// of cases.
+/// Smallest gap between two modes, relative to the wider one without its outer tenths. Twelve normal values show it in 0.5 %.
 const MIN_GAP: f64 = 1.5;
 
 /// Returns the medians of two groups of values if a wide gap separates them.

@@ -108,8 +108,7 @@ pub fn block_words(x: &[f64]) -> f64 {
     block
 }
 
-/// Returns the near share of the accesses: (c/M)^alpha on one core, P^-alpha on several ranks; NaN for these with `far =
-/// "memory"`.
+/// Returns the near share of the accesses: (c/M)^alpha on one core, P^-alpha on several ranks; NaN with `far = "memory"`.
 pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
     let [alpha, _, words, ranks, far] = array(x);
     match far == MEMORY {
@@ -151,7 +150,7 @@ fn predict_linear(x: &[f64], p: &[f64]) -> Prediction {
     rate(block, &[bound(validity * latency, "latency"), bound(gap * (block - 1.0), "gap")])
 }
 
-/// Bandwidth of a process: 8 L / (L (s t_1 + (1 - s) t_2)), where near memory serves the share s of the accesses.
+/// Bandwidth of a process: 8 L / (L (s t_1 + (1 - s) t_2)), with the near share s.
 pub static TWO_LEVEL: Compact = Compact {
     about: &About {
         id: "apex_map.two_level",
@@ -177,8 +176,7 @@ fn predict_two_level(x: &[f64], p: &[f64]) -> Prediction {
     rate(block, &[bound(block * share * near, "near memory"), bound(block * (1.0 - share) * far, "far memory")])
 }
 
-/// Bandwidth of a process: 8 L / (s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1))), where near memory serves the share s
-/// of the accesses.
+/// Bandwidth of a process: 8 L / (s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1))), with the near share s.
 pub static TWO_LEVEL_LINEAR: Compact = Compact {
     about: &About {
         id: "apex_map.two_level_linear",

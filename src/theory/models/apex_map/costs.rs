@@ -181,9 +181,8 @@ pub fn access_budget(
     budget
 }
 
-/// What each further rank of a process adds to an access by messages, beyond the one of the measurements of requests. Nothing
-/// is fitted: other kernels measure polls and transfers of lines between cores, on two ranks. 0 without messages over
-/// threads.
+/// What each further rank of a process adds to an access by messages, beyond the one of measured requests. Nothing is fitted:
+/// other kernels measure polls and transfers of lines between cores, on two ranks. 0 without messages over threads.
 ///
 /// SOURCE: this program's transport over threads (`comm::threads::mailbox`), and Table 1 of the Apex-Map paper. A rank has
 /// one ring from each other rank. A poll looks at all rings: with every access for requests, and for replies while some are

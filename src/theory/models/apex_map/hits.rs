@@ -49,8 +49,7 @@ const INDEX: f64 = 1.0 / 8.0;
 const MAX_CACHED_RATIOS: usize = 1 << 16;
 const MAX_CACHED_POINTS: usize = 1 << 12;
 
-/// Step of the logarithm of foreign lines between computed hit ratios; without interpolation, each step of a fit computes new
-/// ones.
+/// Step of the logarithm of foreign lines between computed hit ratios; otherwise each step of a fit computes new ones.
 const INTERPOLATION_STEP: f64 = 0.125;
 
 thread_local! {

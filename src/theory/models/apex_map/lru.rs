@@ -3,8 +3,7 @@
 //! SOURCE: the accesses: Apex-Map paper, Section 2. H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems: Modeling,
 //! Design and Experimental Results", IEEE JSAC 20(7), 2002: a cache of C lines holds the lines used in the last T accesses,
 //! with T such that these are C lines on average. M. Garetto, E. Leonardi, V. Martina, "A Unified Approach to the Performance
-//! Analysis of Caching Systems", ACM TOMPECS 1(3), 2016: if T varies, as with random replacement, hits are averaged over its
-//! distribution.
+//! Analysis of Caching Systems", ACM TOMPECS 1(3), 2016: if T varies, as with random replacement, hits are averaged.
 
 /// Accesses to a rank's memory in whole blocks, by itself and by the other ranks, each with an index that is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,8 +105,7 @@ impl AccessPattern {
         Ratios { own: own.ratio(), served: served.ratio() }
     }
 
-    /// Returns the number of gaps whose sum varies as a line's residence time: own lines arrive steadily, those of others in
-    /// bursts.
+    /// Returns the number of gaps whose sum varies as a line's residence time: own lines come steadily, others in bursts.
     fn gaps(&self, time: f64, cache: f64) -> f64 {
         BURSTS * (cache / (self.others * time)).powi(2).max(1.0)
     }
@@ -150,8 +148,7 @@ impl AccessPattern {
 }
 
 impl Class {
-    /// Returns the probability that a block was used in the last accesses: the sum of `gaps` exponential gaps, with mean
-    /// `time`.
+    /// Returns the probability that a block was used in the last accesses: `gaps` exponential gaps with mean `time`.
     fn used_within(&self, time: f64, gaps: f64) -> f64 {
         let mut unused = time * self.elsewhere;
         if gaps.is_finite() {

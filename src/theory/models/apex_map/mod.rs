@@ -30,8 +30,7 @@ use costs::{Budget, MEMORY, Memory, REMOTE, Remote, SENDERS, TERMS};
 use hits::{AccessShares, PointHits, Sizes, SurfacePoint};
 use std::rc::Rc;
 
-/// Bandwidth of a process: 8 L divided by the sum of issue, misses by level, translation, polls, and the share of remote
-/// blocks.
+/// Bandwidth of a process: 8 L divided by the sum of issue, misses by level, translation, polls, and remote blocks.
 pub struct Surface;
 
 const ALPHA: Variable =
