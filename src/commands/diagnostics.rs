@@ -4,9 +4,9 @@ use apexmap_base::error::{Error, ErrorKind, Location};
 use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printable, wrap_lines};
 use textwrap::core::display_width;
 
-/// Of the error and of the help. Arguments may be longer, and the error need not repeat them.
+/// Limits the error and the help. Arguments may be longer, and the error need not repeat them.
 const MAX_CHARACTERS: usize = 4000;
-/// Of a place, and of its line on either side.
+/// Limits a place, and its line on either side.
 const MAX_CONTEXT: usize = 100;
 /// Columns between the stops of tabs.
 const TAB: usize = 4;

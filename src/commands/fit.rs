@@ -230,7 +230,7 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
 
 const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
-/// Of a parameter that is usually fitted.
+/// Remark on a parameter that is usually fitted.
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {

@@ -34,7 +34,7 @@ const REST: u32 = 200;
 pub struct Progress {
     view: Option<LiveView>,
     started: Instant,
-    /// From then to the first launch, when the budget begins, in seconds.
+    /// Seconds from then to the first launch, when the budget begins.
     waited: f64,
     due: Instant,
     forecast: Forecast,

@@ -49,7 +49,7 @@ pub struct Arguments {
     exit_code: bool,
 }
 
-/// Of `--json`. It changes when a field changes its meaning or is removed.
+/// Version of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 2;
 
 /// The fields of `--json`.

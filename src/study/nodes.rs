@@ -66,7 +66,7 @@ pub struct NodePoint {
     pub median: f64,
     /// Whether there are enough nodes for a comparison.
     pub compared: bool,
-    /// From the slowest to the fastest.
+    /// Sorted from the slowest to the fastest.
     pub nodes: Vec<NodeValue>,
 }
 
@@ -168,7 +168,7 @@ fn compare_point(point: String, node_type: String, column: &'static str, nodes: 
     Some(NodePoint { point, node_type, column, unit, median, compared, nodes })
 }
 
-/// Of a rate or a time.
+/// The speed of a rate or a time.
 fn speed(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Seconds { 1.0 / value } else { value }
 }

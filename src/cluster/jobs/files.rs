@@ -41,7 +41,7 @@ impl JobFiles {
         self.folder.join(format!("{part}.queued"))
     }
 
-    /// By part. A job that has ended without starting, such as a cancelled one, counts as queued.
+    /// Sorted by part. A job that has ended without starting, such as a cancelled one, counts as queued.
     pub fn open_jobs(&self) -> Vec<OpenJob> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let part = |path: PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(".json")?.to_owned());

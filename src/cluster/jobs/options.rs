@@ -17,7 +17,7 @@ fn own_options(campaign: &Campaign, cluster: &Cluster) -> SubmitTable {
     cluster.flags.clone().fill_from(of_sweep)
 }
 
-/// From the flags, then the sweep, then the site file.
+/// The flags come first, then the sweep, then the site file.
 pub fn job_options(campaign: &Campaign, cluster: &Cluster) -> Result<(SubmitTable, Template)> {
     let options = cluster.site.fill_options(own_options(campaign, cluster))?;
     options.check().map_err(|(message, help)| Error::input(format!("submit: {message}"), help))?;

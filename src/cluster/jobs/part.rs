@@ -108,7 +108,7 @@ impl PartJob {
     }
 }
 
-/// Of measuring, and up to the time limits.
+/// The node hours of measuring, and those up to the time limits.
 pub fn sum_hours(jobs: &[PartJob]) -> [f64; 2] {
     let hours = jobs.iter().map(PartJob::node_hours);
     hours.fold([0.0; 2], |sum, hours| [sum[0] + hours[0], sum[1] + hours[1]])

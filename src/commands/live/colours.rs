@@ -17,14 +17,14 @@ pub enum Colours {
     True,
 }
 
-/// Of the palette, or red, green and blue.
+/// A number of the palette, or red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     Indexed(u8),
     Rgb([u8; 3]),
 }
 
-/// Of a character and of the ground behind it; `None` is the terminal's own.
+/// The colours of a character and of the ground behind it; `None` is the terminal's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     pub ink: Option<Colour>,
@@ -39,7 +39,7 @@ const BLACK: Colour = Colour::Indexed(0);
 const WHITE: Colour = Colour::Indexed(15);
 
 impl Colours {
-    /// From the variables that terminals set. `NO_COLOR` disables colours.
+    /// Reads the variables that terminals set. `NO_COLOR` disables colours.
     pub fn detect(output: &impl IsTerminal) -> Self {
         let [colours, name] = ["COLORTERM", "TERM"].map(|name| std::env::var(name).unwrap_or_default());
         match (supports_colours(output), colours.as_str(), name.as_str()) {

@@ -31,7 +31,7 @@ pub struct Picture<'a> {
     /// Values of the axes that are shown, the vertical ones from above.
     columns: Vec<usize>,
     rows: Vec<usize>,
-    /// Of the values of the vertical axis, and of a cell.
+    /// The widths of the values of the vertical axis, and of a cell.
     margin: usize,
     width: usize,
     /// Height of a cell in half lines.

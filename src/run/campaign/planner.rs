@@ -17,7 +17,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use std::path::Path;
 
-/// What campaigns take from the site. The crate `cluster` knows site files and batch systems.
+/// Campaigns take this from the site. The crate `cluster` knows site files and batch systems.
 pub trait Surroundings {
     fn settings(&self) -> SiteSettings;
 

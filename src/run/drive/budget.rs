@@ -29,7 +29,7 @@ impl Budget {
         Self { share: total * own as f64 / points(None), first_round: total * own as f64 / points(Some(block)), total }
     }
 
-    /// What is left after some seconds; `None` if the group may not be launched again.
+    /// The rest after some seconds; `None` if the group may not be launched again.
     pub fn after(self, seconds: f64, group: &Group) -> Option<Self> {
         let left = |whole: f64| (whole - seconds).max(0.0);
         let rest = Self { share: left(self.share), first_round: left(self.first_round), total: left(self.total) };

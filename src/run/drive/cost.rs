@@ -22,14 +22,14 @@ pub const MIN_SILENCE: f64 = 60.0;
 /// Wall times of one sample at the points of a plan, in seconds.
 pub struct SampleCosts<'a> {
     pub plan: &'a Plan,
-    /// By key.
+    /// Measured times by key.
     measured: HashMap<String, f64>,
     /// Ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the other points.
     factors: HashMap<&'a str, f64>,
 }
 
 impl<'a> SampleCosts<'a> {
-    /// From the journals of a result.
+    /// Takes the measured times from the journals of a result.
     pub fn new(plan: &'a Plan, records: &[Record<SampleOutcome>]) -> Self {
         let mut costs = Self { plan, measured: mean_sample_costs(records), factors: HashMap::new() };
         costs.factors = costs.learned_factors();

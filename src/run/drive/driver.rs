@@ -96,7 +96,7 @@ fn count_waiting_points(plan: &Plan, setting: &DriverInputs) -> Result<usize> {
 /// Rest of a budget below which no further launch starts: as a fraction of the budget, and at most in seconds.
 const MIN_REST: (f64, f64) = (0.02, 0.5);
 
-/// Launches all groups. What they leave of the budget goes to the points without a sample, or else to all unfinished ones.
+/// Launches all groups. The rest of the budget goes to the points without a sample, or else to all unfinished ones.
 fn measure_groups(
     plan: &Plan,
     mut groups: Vec<Group>,

@@ -48,15 +48,15 @@ apexmap_base::words! {
         Running = "running",
         /// A job was submitted and has not started, and none runs.
         Queued = "queued",
-        /// Of a node: all points have ended, and some have failed.
+        /// A node whose points have all ended, and some have failed.
         Failed = "failed",
-        /// Points are missing or have failed, and nobody is at work.
+        /// Points are missing or have failed, and no process is at work.
         Incomplete = "incomplete",
     }
 }
 
 impl ResultState {
-    /// Of `apexmap status --exit-code`.
+    /// The code of `apexmap status --exit-code`.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,

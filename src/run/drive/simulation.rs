@@ -50,7 +50,7 @@ impl Simulation {
         self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
     }
 
-    /// What takes the place of numbers that the card does not have, in one sentence each.
+    /// Sentences about the substitutes of numbers that the card does not have.
     pub fn assumptions(&self, size: LaunchSize) -> Vec<String> {
         let (nodes, ranks_per_node) = self.places(size);
         let mut assumptions = simulation::assumptions(&self.card, nodes, ranks_per_node).unwrap_or_default();
@@ -60,7 +60,7 @@ impl Simulation {
         assumptions
     }
 
-    /// From where the simulation of a point extrapolates, if the numbers of the card do not hold there.
+    /// The range that the simulation of a point extrapolates from, if the numbers of the card do not hold there.
     pub fn extrapolation(&self, point: &Point) -> Option<String> {
         let (nodes, ranks_per_node) = self.places(point.launch_size());
         let from = simulation::extrapolations(&self.card, nodes, ranks_per_node, point);

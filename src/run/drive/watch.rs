@@ -72,7 +72,7 @@ impl Watch {
     }
 }
 
-/// Follows a run, to show it to the user. By default, it shows nothing.
+/// Follows a run, to show it to the user. The defaults show nothing.
 pub trait Watcher {
     /// Reports the remaining launches in their order, and the number of points that failed earlier and are not measured again.
     fn begin(&mut self, _launches: &[OpenLaunch], _repeat: Repeat, _failed: usize) {}

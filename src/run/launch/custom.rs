@@ -34,7 +34,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// `{ranks}`, `{worker}` and `{arguments}`, an argument of its own, are required. All braces besides [`PLACEHOLDERS`] stay.
+    /// `{ranks}`, `{worker}` and `{arguments}`, a separate argument, are required. All braces besides [`PLACEHOLDERS`] stay.
     pub fn new(command: Vec<String>) -> Result<Self> {
         match missing_placeholder(&command) {
             None => Ok(Self { command }),

@@ -127,7 +127,7 @@ impl StatisticSpec {
         [&self.median, &self.max, &self.min, &self.step].into_iter().flatten()
     }
 
-    /// The axes of which only one end is used, with whether it is the largest value.
+    /// The axes with only one end in use, with whether it is the largest value.
     pub fn ends(&self) -> impl Iterator<Item = (&str, bool)> {
         let ends = [(&self.largest, true), (&self.smallest, false)].into_iter();
         ends.filter_map(|(axis, is_largest)| Some((axis.as_ref()?.get_ref().trim(), is_largest)))

@@ -45,7 +45,7 @@ impl AxisGrid {
     }
 }
 
-/// The points of a sweep, completed, without duplicates, in the order of the file. By default, all ranks are on one node.
+/// The points of a sweep, completed, without duplicates, in the order of the file. All ranks are on one node by default.
 pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSource) -> Result<Vec<Point>> {
     let values = Values { page, kernels: select_kernels(file, page)?, machine };
     let sizes = Sizes { machine: &values.machine, ranks_per_node: launch.ranks_per_node };
@@ -187,7 +187,7 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     }
 }
 
-/// Of a `[[together]]` table.
+/// The dial of a `[[together]]` table.
 fn dial_of_table(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let dial = columns(table.get_ref(), values)?;
     let [first, rest @ ..] = dial.as_slice() else {

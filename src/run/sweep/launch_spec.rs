@@ -25,7 +25,7 @@ pub struct LaunchSpec {
     pub simulate: Option<String>,
     /// Number of cards that a simulation draws from the intervals of its card.
     pub resamples: u32,
-    /// Of simulated nodes onto their network.
+    /// The mapping of simulated nodes onto their network.
     pub mapping: Mapping,
     /// Starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
@@ -49,9 +49,9 @@ pub struct LaunchSpec {
     pub preflight_seconds: f64,
     /// Whether Open MPI falls back to its one-sided component of messages, if its default one cannot use the network.
     pub fallback: bool,
-    /// Of the jobs of the sweep.
+    /// Largest number of node hours that the jobs of the sweep may take.
     pub max_node_hours: Option<f64>,
-    /// What the sweep requests from a batch system, with its place in the text.
+    /// The request of the sweep to a batch system, with its place in the text.
     pub submit: Option<Spanned<SubmitTable>>,
 }
 

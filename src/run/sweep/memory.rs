@@ -67,7 +67,7 @@ pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: 
 pub enum Amount {
     Total,
     PerRank,
-    /// Of a node's memory.
+    /// A share of a node's memory.
     MemoryShare(f64),
     /// For every rank.
     BeyondCaches,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// A checked sweep. All its points can run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// Of the result.
+    /// Name of the result.
     pub name: String,
     /// One line for reports.
     pub title: String,

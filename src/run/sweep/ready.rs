@@ -82,7 +82,7 @@ impl ReadySweep {
         self.file().question.unwrap_or_default()
     }
 
-    /// What the sweep needs besides this machine: `mpi, srun`; empty if its ranks are threads.
+    /// The needs of the sweep besides this machine: `mpi, srun`; empty if its ranks are threads.
     pub fn needs(&self) -> String {
         match self.file().launch {
             spec::Launch { transport: Some(transport), launcher: Some(launcher), .. }

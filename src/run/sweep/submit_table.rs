@@ -1,4 +1,4 @@
-//! What a sweep requests from a batch system: `[launch] submit`, and the flags of the same names. The crate `cluster` uses it.
+//! The request of a sweep to a batch system: `[launch] submit`, and the flags of the same names. The crate `cluster` uses it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -19,7 +19,7 @@ use apexmap_run::sweep::ready::READY_SWEEPS;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A question with its answer: a sentence, the values that it states, and what limits it.
+/// A question with its answer: a sentence, the values that it states, and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Declared {
     pub question: String,
@@ -47,7 +47,7 @@ pub struct StatedValue {
     pub interval: Option<(f64, f64)>,
 }
 
-/// The answer to the question of a result's sweep with what limits it. `samples` are those of the current plan.
+/// The answer to the question of a result's sweep with its limits. `samples` are those of the current plan.
 pub fn of_result((folder, manifest): (&Folder, &Manifest), samples: &Samples) -> Result<Option<Declared>> {
     let plan = Samples::from(tabulate_points(&folder.planned_points()?.unwrap_or_default()));
     let health = Health::from_samples(samples);
@@ -58,7 +58,7 @@ pub fn of_result((folder, manifest): (&Folder, &Manifest), samples: &Samples) ->
     Ok(answer(samples, &plan, &manifest.sweep)?.map(|declared| declared.with(reservations)))
 }
 
-/// A result may lack some of its points.
+/// A result may be without some of its points.
 pub fn partial(manifest: &Manifest, samples: &Samples) -> Option<Reservation> {
     let (measured, planned) = (samples.good().words("key").len(), manifest.points);
     (measured < planned && samples.has("key")).then_some(Reservation::Partial { measured, planned })

@@ -204,7 +204,7 @@ impl RateStep {
     }
 }
 
-/// Of the larger size to the smaller one.
+/// The larger size divided by the smaller one.
 fn ratio(a: f64, b: f64) -> f64 {
     (a / b).max(b / a)
 }

@@ -154,7 +154,7 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-/// What measured the numbers of a whole machine, and how its updates of one table were protected.
+/// The measuring cores or device of the numbers of a whole machine, and how its updates of one table were protected.
 fn whole_machine(card: &Card) -> (String, &'static str) {
     if card.provenance.contains_key(DEVICE_NAME) {
         return ("the device".into(), "by atomics");

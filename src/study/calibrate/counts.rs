@@ -37,7 +37,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// From the samples of [`first_probes`]; `None` if some are missing.
+    /// Takes the samples of [`first_probes`]; `None` if some are missing.
     pub fn from_samples(samples: &Samples) -> Option<Self> {
         let seconds = |probe: &Probe| Some(1.0 / probe.select(samples).good().median("operations_per_second")?);
         let [latency, gap, long] = [0, 1, 2].map(|index| seconds(&first_probes()[index]));

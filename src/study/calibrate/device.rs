@@ -30,7 +30,7 @@ fn largest(device: &Description) -> u64 {
     previous_power_of_two(device.allocation_bytes.min(wanted))
 }
 
-/// From `least` on, each `factor` times the one before.
+/// Regions from `least` on, each `factor` times the one before.
 fn regions(device: &Description, least: u64, factor: u64) -> impl Iterator<Item = u64> {
     let most = largest(device);
     std::iter::successors(Some(least), move |bytes| Some(factor * bytes)).take_while(move |bytes| *bytes <= most)

@@ -72,7 +72,7 @@ fn page_read(bytes: u64, pages: &Word) -> Probe {
     probe.set("pages", pages).set("order", "dependent").set("spread", "pages").set("reads", 1u64 << 16)
 }
 
-/// From 1/3.7 to 3.7 times the size of a step, a quarter of an octave apart. Sizes of the first stage are powers of two, these not.
+/// Sizes from 1/3.7 to 3.7 times that of a step, a quarter of an octave apart. None is a power of two, unlike those of the first stage.
 fn sizes_near(place: f64, unit: f64, most: u64) -> impl Iterator<Item = u64> {
     let sizes = (-8..8).map(move |k| place * 2f64.powf((f64::from(k) + 0.5) / 4.0));
     let whole = sizes.map(move |size| ((size / unit).round() * unit) as u64);

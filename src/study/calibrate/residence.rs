@@ -45,7 +45,7 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Of the last cache, which the region leaves to others.
+/// The share of the last cache that the region leaves to others.
 fn free_share(card: &Card, samples: &Samples) -> f64 {
     let cache = card_number(card, catalogue::L3_BYTES.name).unwrap_or(f64::INFINITY);
     let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));

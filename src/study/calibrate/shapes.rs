@@ -1,4 +1,4 @@
-//! What Apex-Map's model is fitted to: reads and accesses with a given remote share, independent of the power law.
+//! The measurements that Apex-Map's model is fitted to: reads and accesses with a given remote share, independent of the power law.
 
 use super::{Probe, levels};
 use apexmap_base::provenance::Host;

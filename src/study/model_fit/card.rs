@@ -24,7 +24,7 @@ pub struct CardPrediction {
     pub bias: f64,
     pub words: RateWords,
     pub extrapolated: usize,
-    /// What limits the predictions, each with the number of points.
+    /// The limits of the predictions, each with the number of points.
     pub reservations: Vec<(String, usize)>,
 }
 

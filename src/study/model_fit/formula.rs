@@ -9,7 +9,7 @@ use apexmap_theory::models::{Model, scan};
 
 use super::Data;
 
-/// What a formula may name for these samples, with these parameters.
+/// The names that a formula may have for these samples, with these parameters.
 pub fn names(samples: &Samples, parameters: Vec<String>) -> Names {
     let samples = samples.good();
     let is_number = |name: &&str| samples.has(name) && samples.column(name).is_some_and(|column| !column.is_words());

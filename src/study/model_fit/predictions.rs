@@ -18,7 +18,7 @@ apexmap_base::words! {
     }
 }
 
-/// Title and subtitle state that the rates are not measured, and what limits them.
+/// Title and subtitle state that the rates are not measured, and their limits.
 pub fn figure(
     model: &dyn Model,
     (machine, numbers): (&str, &Numbers),

@@ -147,7 +147,7 @@ impl Judgement {
     }
 }
 
-/// What explains the measurement, or the simulation, how well, and where not ([`Verdict`]). Impossible numbers come first.
+/// States how well the model explains the measurement, or the simulation, and where not ([`Verdict`]), after impossible numbers.
 ///
 /// # Panics
 /// If the fit is of another model with more variables.

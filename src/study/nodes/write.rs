@@ -47,7 +47,7 @@ pub fn percent(difference: f64) -> String {
     format!("{:+.1} %", 100.0 * difference)
 }
 
-/// What no number shows about a node: disturbed, failed samples.
+/// Words about a node that no number shows: disturbed, failed samples.
 pub fn remarks(row: &NodeRow) -> String {
     let failed = (row.failed_samples > 0).then(|| format!("{} failed", plural(row.failed_samples, "sample")));
     let disturbed = row.disturbed.then(|| "DISTURBED".to_owned());

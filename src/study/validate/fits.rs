@@ -13,7 +13,7 @@ pub fn fit_published() -> Result<Vec<PublishedFit>> {
     Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, free, held])
 }
 
-/// From rates in GUPS.
+/// Rates are in GUPS.
 fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<Vec<Observation>> {
     let observation = |(given, gups): &(Vec<(&str, f64)>, f64)| {
         let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);

@@ -41,7 +41,7 @@ pub enum Fault {
 }
 
 apexmap_base::words! {
-    /// What the comparison with a published value tests.
+    /// The subject that the comparison with a published value tests.
     pub enum Kind {
         /// Arithmetic of printed numbers alone. It tests the transcription, not a model.
         Identity = "identity",

@@ -1,8 +1,8 @@
 //! Known causes of failed launches: messages of launchers, MPI libraries and batch systems, their meaning, and the next step.
 //!
-//! The informative line is rarely the last one, so [`Search`] looks for known texts in all lines. Of several causes, the first of
-//! [`CAUSES`] is reported: what ended the launch precedes what may be a warning. Warnings are no causes, and neither are faults of
-//! the start of a launch that has started.
+//! The informative line is rarely the last one, so [`Search`] looks for known texts in all lines. If several causes match, it
+//! reports the first of [`CAUSES`]: what ended the launch precedes what may be a warning. Warnings are no causes, and neither are
+//! faults of the start of a launch that has started.
 
 mod table;
 

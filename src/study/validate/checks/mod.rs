@@ -53,7 +53,7 @@ pub fn evaluate(fits: &[PublishedFit], simulations: Option<&Simulations>) -> Res
 
 #[derive(Default)]
 struct Seen {
-    /// By whether a simulation gives them.
+    /// Printed values, and whether a simulation gives them.
     printed: BTreeSet<(bool, String)>,
     not_simulated: NotSimulated,
 }
