@@ -309,6 +309,15 @@ fn the_warm_up_doubles_until_the_time_per_array_is_steady() {
 }
 
 #[test]
+fn a_warm_up_after_the_same_point_ends_within_a_millisecond() {
+    let mut warm_up = WarmUp::after_same_point();
+    warm_up.record(1e-4, WarmUp::MAX_SECONDS_AFTER_SAME / 2.0, false);
+    assert_eq!(warm_up.next_group(), Some(2), "one group shows no change");
+    warm_up.record(4e-4, WarmUp::MAX_SECONDS_AFTER_SAME / 2.0, false);
+    assert_eq!(warm_up.next_group(), None, "not steady, but its time is over");
+}
+
+#[test]
 fn every_run_reports_the_state_and_length_of_its_warm_up() {
     for variant in VARIANTS {
         let point = small_point(variant, *ranks_of(variant).end());

@@ -186,7 +186,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             tasks: (0..costs.len()).map(task).collect(),
         };
         let mut schedule = Schedule::new(&job, "");
-        while let Some(point) = schedule.next_point() {
+        while let Some(point) = schedule.next_point(false) {
             // Approximately normal.
             let z: f64 = (0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0;
             let factor = (1.0 + noise * z).max(0.2);

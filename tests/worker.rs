@@ -341,29 +341,44 @@ fn the_width_decides_the_repetitions_between_minimum_and_maximum() {
 fn a_failed_point_is_not_repeated() {
     let mut schedule = Schedule::new(&job(1, times(3, 3)), "");
     let mut runs = [0; 5];
-    while let Some(index) = schedule.next_point() {
+    while let Some(index) = schedule.next_point(false) {
         runs[index] += 1;
         schedule.record(index, (index != 2).then_some(1.0));
     }
     assert_eq!(runs, [3, 3, 1, 3, 3]);
 }
 
+#[test]
+fn a_visit_has_two_runs_of_its_point_where_the_first_round_is_in_time() {
+    let mut schedule = Schedule::new(&job(1, times(5, 5)), "");
+    let mut order = Vec::new();
+    // The first round is late until each point has a run.
+    while let Some(index) = schedule.next_point(schedule.first_round_share() == 1.0) {
+        order.push(index);
+        schedule.record(index, Some(1.0));
+    }
+    let (single, rest) = order.split_at(5);
+    assert_eq!(single.iter().collect::<BTreeSet<_>>().len(), 5, "each point once: {single:?}");
+    assert_eq!(rest.len(), 20);
+    assert!(rest.chunks(2).all(|visit| visit[0] == visit[1]), "{rest:?}");
+}
+
 proptest! {
     #[test]
     fn every_point_runs_until_it_is_complete(
-        so_far in prop::collection::vec(0usize..6, 0..20), min in 1u32..5, seed in any::<u64>(),
+        so_far in prop::collection::vec(0usize..6, 0..20), min in 1u32..5, seed in any::<u64>(), twice in any::<bool>(),
     ) {
         let mut job = Job { seed, ..job(1, times(min, min + 2)) };
         let first = job.tasks[0].clone();
         job.tasks = so_far.iter().map(|&n| Task { seconds_so_far: vec![1.0; n], ..first.clone() }).collect();
         let mut schedule = Schedule::new(&job, "");
         let mut runs = vec![0; so_far.len()];
-        while let Some(index) = schedule.next_point() {
+        while let Some(index) = schedule.next_point(twice) {
             runs[index] += 1;
             schedule.record(index, Some(1.0));
             let due = (0..runs.len()).filter(|&other| so_far[other] + runs[other] < min as usize);
             let (most, least) = (runs[index], due.map(|other| runs[other]).min().unwrap_or(usize::MAX));
-            prop_assert!(most <= least.saturating_add(1), "interleaved: no point runs ahead by two");
+            prop_assert!(most <= least.saturating_add(1 + usize::from(twice)), "interleaved: no point runs ahead by a visit");
         }
         let missing: Vec<_> = so_far.iter().map(|&n| (min as usize).saturating_sub(n)).collect();
         prop_assert_eq!(runs, missing);

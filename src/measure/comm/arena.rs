@@ -25,10 +25,12 @@ pub struct GrantedPages {
     /// At least 95 % of the memory is on such pages. Absent if they are mixed or the system does not report it.
     pub page_bytes: Option<u64>,
     pub huge_share: Option<f64>,
+    /// Whether the caches still hold what a run of the same point left.
+    pub is_warm: bool,
 }
 
 impl GrantedPages {
-    const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
+    const UNKNOWN: Self = Self { page_bytes: None, huge_share: None, is_warm: false };
 
     /// What is certain without the system's account: a request for base pages is never refused.
     fn unread(requested: Pages) -> Self {
@@ -72,6 +74,8 @@ pub struct Arena {
     /// Ranks that fill memory at the same time on this machine; 0 if unknown, and then a rank fills its memory alone.
     ranks_on_node: usize,
     is_simulated: bool,
+    /// Whether the latest run on this rank was of the same point, so that its data are in the caches.
+    pub repeats_point: bool,
 }
 
 impl Arena {
@@ -356,5 +360,5 @@ fn read_granted_pages(words: &[u64]) -> Option<GrantedPages> {
         s if s <= 0.05 => Some(base),
         _ => None,
     };
-    Some(GrantedPages { page_bytes, huge_share: Some(share) })
+    Some(GrantedPages { page_bytes, huge_share: Some(share), ..GrantedPages::UNKNOWN })
 }

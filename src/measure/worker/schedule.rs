@@ -36,6 +36,8 @@ pub struct Schedule {
     values_by_point: Vec<Vec<f64>>,
     finished: Vec<bool>,
     round: Vec<usize>,
+    /// The point of the latest run, if that was its first of a visit.
+    visited: Option<usize>,
     random: Pcg64Mcg,
 }
 
@@ -45,19 +47,30 @@ impl Schedule {
         let values_by_point: Vec<_> = job.tasks.iter().map(|task| job.seconds_so_far(task, node_type)).collect();
         let finished = values_by_point.iter().map(|values| job.repeat.is_satisfied(values)).collect();
         let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
-        Self { repeat: job.repeat, values_by_point, finished, round: Vec::new(), random }
+        Self { repeat: job.repeat, values_by_point, finished, round: Vec::new(), visited: None, random }
     }
 
-    pub fn next_point(&mut self) -> Option<usize> {
+    /// With `twice`, each visit of a point has two runs, so that the second begins with the caches of the first.
+    pub fn next_point(&mut self, twice: bool) -> Option<usize> {
+        if let Some(index) = self.visited.take().filter(|&index| twice && !self.finished[index]) {
+            return Some(index);
+        }
         if self.round.is_empty() {
             self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
             self.round.shuffle(&mut self.random);
         }
-        self.round.pop()
+        self.visited = self.round.pop();
+        self.visited
     }
 
-    pub fn is_in_first_round(&self) -> bool {
-        self.finished.iter().zip(&self.values_by_point).any(|(finished, values)| !finished && values.is_empty())
+    /// The fraction of the points that need no first run any more.
+    pub fn first_round_share(&self) -> f64 {
+        let unmeasured = self
+            .finished
+            .iter()
+            .zip(&self.values_by_point)
+            .filter(|(finished, values)| !*finished && values.is_empty());
+        1.0 - unmeasured.count() as f64 / self.finished.len().max(1) as f64
     }
 
     /// A point without a valid value is not run again.

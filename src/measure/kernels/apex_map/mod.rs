@@ -24,7 +24,8 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts 
     integers, not floating-point numbers, so their sum is the same in any order. One sample is \
     one run of N x I accesses on every rank, from a common start until every rank has its data and no request is \
     outstanding; its time is that of the slowest rank. Before the clock starts, each rank reads the hot end of its \
-    memory at least once, at most 64 MiB, and runs other index arrays until their time per access settles, for 8 to 25 ms. \
+    memory at least once, at most 64 MiB, and runs other index arrays until their time per access settles, for 8 to 25 ms; \
+    right after a run of the same point, for about 1 ms. \
     Indices are drawn while the clock does not run. With one rank, one array at a time is drawn into one buffer; the clock \
     runs over each array, and the cost of reading the clock is subtracted. With several ranks, all N arrays are drawn before the run, \
     so that their 8 bytes per access are streamed from memory in addition to the data. In every run and on every rank, the sum \

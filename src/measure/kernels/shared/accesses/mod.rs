@@ -110,7 +110,10 @@ pub(crate) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
 pub(crate) fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], GrantedPages)> {
     let pages = PAGES.of(point);
     let words = if arena.is_simulated() { simulated_words(point) } else { local_words(point) };
-    arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))
+    let is_warm = arena.repeats_point;
+    let (memory, granted) =
+        arena.words(pages, words as usize, rank as u64, |word| contents(rank as u64, word as u64))?;
+    Ok((memory, GrantedPages { is_warm, ..granted }))
 }
 
 pub(crate) fn contents(rank: u64, word: u64) -> u64 {
