@@ -25,7 +25,8 @@ export function shortNumber(value) {
 
 function withPrefix(value, base, prefixes) {
   let index = 0;
-  while (Math.abs(value) >= base && index + 1 < prefixes.length) {
+  // As rounded in the text: 999.99 M is 1 G.
+  while (Math.round(Math.abs(value)) >= base && index + 1 < prefixes.length) {
     value /= base;
     index += 1;
   }
