@@ -156,7 +156,9 @@ impl Draws {
     pub(crate) fn expected_sum(&self, array: &[Location]) -> u64 {
         let block_sum = |location: &Location| {
             let distance = location.0 >> Location::OFFSET_BITS;
-            let (owner, first) = ((self.rank + distance) % self.ranks, location.offset() as u64);
+            let owner = self.rank + distance;
+            let owner = if owner < self.ranks { owner } else { owner - self.ranks };
+            let first = location.offset() as u64;
             potential(owner, first + self.block).wrapping_sub(potential(owner, first))
         };
         array.iter().fold(0, |sum: u64, location| sum.wrapping_add(block_sum(location)))
