@@ -88,18 +88,21 @@ fn other_commands_take_the_card_of_try_as_json() {
     std::fs::write(&json, serde_json::to_string_pretty(&card).unwrap()).unwrap();
     let again = Card::read(Path::new(&json)).expect("a card");
     assert_eq!((again.numbers(), &again.name, &again.domain), (card.numbers(), &card.name, &card.domain));
-    let printed = successful_stdout(&["card", &json, "--format", "json"]);
-    assert_eq!(printed.trim(), std::fs::read_to_string(&json).unwrap(), "what card prints is a card, too");
+    std::fs::write(&json, successful_stdout(&["card", &json, "--format", "json"])).unwrap();
+    assert_eq!(Card::read(Path::new(&json)).expect("what card prints is a card, too").numbers(), card.numbers());
 
     std::fs::write(&sweep, TINY_SWEEP).unwrap();
     successful_stdout(&["run", &sweep, "--no-report", "--out", &result]);
     successful_stdout(&["report", &result, "--card", &json]);
     let kept = Card::read(&scratch.join("result/machine.toml")).expect("the copy in the result");
     assert_eq!(kept.numbers(), card.numbers());
-    let predicted = successful_stdout(&["predict", "random_access.bottleneck", "--machine", &json]);
-    assert!(predicted.contains("small"), "{predicted}");
+    let given = ["block_seconds=1e-7", "word_gap_seconds=1e-9", "alpha=1", "L=8", "M=65536"];
+    let given: Vec<&str> = given.into_iter().flat_map(|setting| ["--set", setting]).collect();
+    let predict = ["predict", "apex_map.linear", "--machine", &json, "--ranks", "1"];
+    let predicted = successful_stdout(&[&predict[..], &given].concat());
+    assert!(predicted.contains("598 MB/s"), "64 bytes in 107 ns: {predicted}");
     let compared = successful_stdout(&["compare", &result, &json, "--no-page"]);
-    assert!(compared.contains("small"), "{compared}");
+    assert!(compared.contains("card.json has no rates: no model predicts"), "{compared}");
 
     std::fs::write(&json, "{ \"name\": \"half\"").unwrap();
     let error = refusal_message(&["card", &json]);
@@ -109,17 +112,26 @@ fn other_commands_take_the_card_of_try_as_json() {
 #[test]
 fn try_prints_a_card_names_what_its_budget_left_out_and_keeps_no_files() {
     let scratch = Scratch::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
-    command.args(["try", "--json", "--budget", "3s"]).current_dir(&*scratch).env("TMPDIR", &*scratch);
-    let output = output(&mut command);
+    // A busy machine may need more time for its first number.
+    let (budget, output) = ["2 s", "10 s", "60 s"]
+        .into_iter()
+        .find_map(|budget| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+            command.args(["try", "--json", "--budget", budget]).current_dir(&*scratch).env("TMPDIR", &*scratch);
+            let output = output(&mut command);
+            let messages = String::from_utf8_lossy(&output.stderr);
+            let is_short = output.status.code() == Some(4) && messages.contains("no number was measured in");
+            assert!(output.status.success() || is_short, "{messages}");
+            output.status.success().then_some((budget, output))
+        })
+        .expect("a number in 60 s");
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{messages}");
     let card = Card::parse(&json_as_toml(&output.stdout), Path::new("card.json")).expect("a card");
     assert_eq!(card.source, "measured by apexmap try");
     let measured = card.numbers().values().filter(|number| number.runs.is_some()).count();
     let wanted = quick_probes(&host(), apexmap_measure::hardware::Hardware::this_machine().cores_or_threads()).len();
     assert!(measured > 0 && measured <= wanted, "{measured} of {wanted}");
-    assert_eq!(measured < wanted, messages.contains("not measured in 3 s: "), "{messages}");
+    assert_eq!(measured < wanted, messages.contains(&format!("not measured in {budget}: ")), "{messages}");
     assert_eq!(std::fs::read_dir(&*scratch).unwrap().count(), 0, "no files are left");
     assert_eq!(apexmap(&["try", "--budget", "0s"]).status.code(), Some(2));
 }

@@ -32,7 +32,7 @@ others. Points and settings are those of apexmap calibrate, which also measures 
 messages. Keeps no files.")]
 pub struct Arguments {
     /// Measuring time; numbers that it does not reach are named
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = parse_budget)]
+    #[arg(long, value_name = "TIME", default_value = "7s", value_parser = parse_budget)]
     budget: f64,
     /// Print a machine card in JSON, as --card, --machine and `apexmap compare` take it
     #[arg(long)]
