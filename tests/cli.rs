@@ -26,14 +26,14 @@ fn groups(help: &str) -> Vec<(&str, Vec<&str>)> {
 }
 
 #[test]
-fn the_help_lists_all_commands_in_five_groups_and_the_short_one_describes_nine() {
+fn the_help_lists_all_commands_in_five_groups_and_the_short_one_describes_ten() {
     let (short, long) = (successful_stdout(&["-h"]), successful_stdout(&["--help"]));
     let (first, complete) = (groups(&short), groups(&long));
     let names = |groups: &[(&str, Vec<&str>)]| groups.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     assert_eq!(names(&complete), ["Measure", "Look", "Compare and explain", "Papers and models", "Clusters"], "{long}");
     assert_eq!(names(&first), names(&complete), "{short}");
     let listed: Vec<&str> = first.iter().flat_map(|(_, names)| names.clone()).collect();
-    let expected = ["run", "sweeps", "calibrate", "show", "status", "query", "report", "compare", "predict"];
+    let expected = ["run", "sweeps", "try", "calibrate", "show", "status", "query", "report", "compare", "predict"];
     assert_eq!(listed, expected, "{short}");
     let mut listed: Vec<&str> =
         complete.iter().flat_map(|(_, names)| names.clone()).chain(["man", "completions"]).collect();
@@ -64,6 +64,7 @@ fn a_removed_name_says_what_to_use_instead() {
         (&["export", "results/none", "--format", "extra-p"][..], "--format jsonl"),
         (&["calibrate", "--export", "goal"], "apexmap card CARD --all"),
         (&["simulate"], "apexmap run SWEEP --simulate CARD"),
+        (&["try", "protocol", "--worker", "w"], "apexmap run protocol --worker w --trial"),
     ] {
         let message = refusal_message(arguments);
         assert!(message.contains("help: ") && message.contains(expected), "{arguments:?}: {message}");

@@ -478,7 +478,7 @@ fn nothing_of_a_sent_result_runs_without_consent() {
             let new = new.to_str().unwrap();
             let asked: [&[&str]; 3] = [
                 &["run", sweep, "--no-report", "--out", new],
-                &["try", sweep, "--out", new],
+                &["run", sweep, "--trial", "--out", new],
                 &["ab", "--sweep", sweep, "--budget", "1s"],
             ];
             for arguments in asked {

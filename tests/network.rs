@@ -141,7 +141,7 @@ fn verify_kernels(mpi: &'static Mpi, hosts: usize) {
     let messages = network.measure(mpi, &sweep, "result");
     assert!(messages.contains(&format!("{hosts} ranks of {}", mpi.name)), "{messages}");
     assert!(messages.contains(&format!("on {hosts} nodes, the first on h1")), "{messages}");
-    let tried = network.apexmap(&["try", "s.toml", "--hosts", &network.names()]);
+    let tried = network.apexmap(&["run", "s.toml", "--trial", "--hosts", &network.names()]);
     assert!(tried.contains(&format!("ranks      {hosts} on {hosts} nodes (h1, h2")), "{tried}");
     assert!(tried.contains("1 on each") && tried.contains("ping-pong"), "{tried}");
     assert!(messages.contains("5 of 5 points done\n") && messages.contains("10 samples in "), "{messages}");

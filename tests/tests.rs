@@ -52,6 +52,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and the faults that each of these kernels detects
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
+//! - `quick`: the numbers of `apexmap try`, their table, and their card as JSON for other commands
 //! - `latency`: pointer chases, runs in parts, regions inside the plateaus of levels, ranges from few launches
 //! - `residence`: the rate at which others displace lines of the last cache, from simulated latencies after waits
 //! - `staircase`: sizes of caches and the reach of TLBs from simulated latencies, the table of classic numbers and its
@@ -246,6 +247,7 @@ mod processes;
 mod protocol;
 mod published;
 mod query;
+mod quick;
 mod quickstart;
 mod random_access;
 mod random_access_mpi;

@@ -27,12 +27,13 @@ mod query;
 mod report;
 mod run;
 mod run_command;
+mod run_trial;
 mod selection;
 mod show;
 mod site;
 mod status;
 mod sweeps;
-mod try_launch;
+mod try_numbers;
 mod validate;
 
 use apexmap_base::error::{Error, Result};
@@ -75,7 +76,9 @@ commands! {
         Run => run,
         /// List the ready sweeps by the question they answer; print or write them
         Sweeps => sweeps,
-        /// Measure basic latencies and bandwidths, and write a machine card
+        /// Show latencies, bandwidths, GUPS and STREAM triad of this machine in ten seconds
+        Try => try_numbers,
+        /// Measure all basic latencies and bandwidths, and write a machine card
         Calibrate => calibrate,
     }
     more {
@@ -138,8 +141,6 @@ commands! {
     "Clusters":
     first {}
     more {
-        /// Launch a sweep's ranks for a few seconds; show their placement and first network numbers
-        Try => try_launch,
         /// Show the settings of the site file and their origins; test them
         Site => site,
     }
