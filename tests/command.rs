@@ -214,7 +214,7 @@ fn programs_start_with_the_locale_c_unless_the_sweep_names_one_and_the_point_has
         output(Command::new(env!("CARGO_BIN_EXE_apexmap")).args(line).env("LC_ALL", "de_DE.UTF-8")).status.success()
     );
     assert_eq!(std::fs::read_to_string(seen).unwrap(), "C\n");
-    let rows = successful_stdout(&["query", out.to_str().unwrap(), "--select", "command"]);
+    let rows = successful_stdout(&["query", out.to_str().unwrap(), "--group-by", "command", "--select", "seconds"]);
     assert!(rows.contains("LC_ALL"), "the result has the locale: {rows}");
 }
 
