@@ -1,6 +1,7 @@
 //! The commands: one file each, and one line each in `commands!`, by their purpose.
 
 mod ab;
+mod ab_progress;
 mod archive;
 mod calibrate;
 mod card;
@@ -118,7 +119,7 @@ commands! {
         Compare => compare,
     }
     more {
-        /// Compare two commands in alternating runs: the ratio of their speeds, with its interval
+        /// Compare commands in alternating runs: the ratio of their speeds, with its interval
         Ab => ab,
         /// List known codes with their places on the map; with a result, their rates on this machine
         Codes => codes,

@@ -90,8 +90,14 @@ pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<D
 
 /// `None` for samples that are not of a paired comparison.
 fn paired_answer(samples: &Samples, sweep: &str) -> Option<Declared> {
-    let ratio = paired::pairs_of(samples)?.ratio()?;
-    let text = if ratio.is_decided() { ratio.sentence() } else { format!("Undecided: {}", ratio.sentence()) };
+    // Commands have a point for each side, and sweeps usually several.
+    let has_one_point = samples.words("key").len() == samples.words(paired::SIDE).len();
+    let column = samples.headlines().first().copied().filter(|_| has_one_point);
+    let sentences = paired::pairs_of(samples)?.sentences(paired::compared_unit(column));
+    if sentences.is_empty() {
+        return None;
+    }
+    let text = sentences.join("; ");
     let question = question(sweep).unwrap_or_default();
     let (values, intervals, reservations) = Default::default();
     Some(Declared { question, text, is_known: true, values, intervals, reservations })
