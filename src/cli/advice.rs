@@ -1,0 +1,306 @@
+//! Answers to command lines that clap refuses: what is wrong, and the command to type instead.
+
+use super::{INSTEAD, program};
+use crate::commands::is_sweep;
+use apexmap_base::error::Error;
+use apexmap_base::name_lookup::{nearest_name, suggest};
+use apexmap_base::shell::quote_words;
+use apexmap_base::units::{Unit, suffix_names};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::sync::LazyLock;
+
+/// What users mean by names that do not exist.
+#[derive(Deserialize)]
+struct Wishes {
+    commands: BTreeMap<String, Vec<String>>,
+    flag_of_word: BTreeMap<String, String>,
+    separators: BTreeMap<String, Vec<String>>,
+    flag: Vec<FlagWish>,
+}
+
+#[derive(Deserialize)]
+struct FlagWish {
+    names: Vec<String>,
+    #[serde(default)]
+    flags: Vec<String>,
+    otherwise: String,
+}
+
+static WISHES: LazyLock<Wishes> = LazyLock::new(|| toml::from_str(include_str!("wishes.toml")).expect("a table"));
+
+fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => Some(texts.join(" and ")),
+        _ => None,
+    }
+}
+
+fn instead_of(name: &str) -> Option<String> {
+    INSTEAD.iter().find(|(word, _)| *word == name).map(|(_, advice)| advice.to_string())
+}
+
+/// Between the words of a flag's value that a shell has divided.
+fn separator(flag: &str) -> Option<&'static str> {
+    let has_flag = |(_, flags): &(&String, &Vec<String>)| flags.iter().any(|name| name == flag);
+    WISHES.separators.iter().find(has_flag).map(|(separator, _)| separator.as_str())
+}
+
+/// Answers an error of clap about these words.
+pub fn answer(error: &clap::Error, words: &[String]) -> Error {
+    let name = context(error, ContextKind::InvalidArg).unwrap_or_default();
+    let value = context(error, ContextKind::InvalidValue).unwrap_or_default();
+    let text = error.to_string();
+    let text = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let Some(line) = Line::new(words) else {
+        return match context(error, ContextKind::InvalidSubcommand) {
+            Some(word) => wrong_command(&word, words),
+            None if name == "-v" => Error::input("apexmap has no flag -v", "apexmap --version"),
+            None => Error::input(text, "`apexmap --help` lists the commands; flags follow them"),
+        };
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument if name.starts_with('-') => line.unknown_flag(&name),
+        ErrorKind::UnknownArgument => line.extra_word(&name),
+        ErrorKind::InvalidValue => line.wrong_value(&name, &value, error),
+        ErrorKind::ValueValidation => {
+            line.refused_value(&name, &value, &error.source().map_or_else(|| text.to_owned(), ToString::to_string))
+        }
+        ErrorKind::MissingRequiredArgument => line.unusable(&format!("{} needs {name}", line.name), &name),
+        _ => line.unusable(text, ""),
+    }
+}
+
+/// A value that a shell has divided so that clap accepts the words: in `--budget 14 s`, `s` would be a sweep.
+pub fn divided_value(words: &[String]) -> Option<Error> {
+    let line = Line::new(words)?;
+    let units: Vec<&str> = [Unit::Seconds, Unit::Bytes].into_iter().flat_map(suffix_names).collect();
+    let is_unit = |word: &str| units.contains(&word) || ["sec", "seconds", "minutes", "mins", "hours"].contains(&word);
+    let end_of_value = |start: usize| match &words[start..] {
+        [flag, system, ..] if flag == "--submit" => {
+            ["slurm", "pbs", "torque", "lsf", "flux"].contains(&&**system).then_some(2)
+        }
+        [flag, number, unit, ..] if separator(flag) == Some("") => {
+            (number.parse::<f64>().is_ok() && is_unit(unit)).then_some(3)
+        }
+        _ => None,
+    };
+    (2..words.len()).find_map(|start| Some(line.join_value(start, start + end_of_value(start)?)))
+}
+
+fn wrong_command(word: &str, words: &[String]) -> Error {
+    let program = program();
+    let names = program.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
+    let rest = words.iter().skip_while(|other| *other != word).skip(1).map(String::as_str);
+    let other = WISHES.commands.iter().find(|(_, names)| names.iter().any(|name| name == word));
+    let next = if is_sweep(word) {
+        quote_words(["apexmap", "run", word].into_iter().chain(rest))
+    } else if let Some(advice) = instead_of(word) {
+        advice
+    } else if let Some((other, _)) = other {
+        quote_words(["apexmap", other].into_iter().chain(rest))
+    } else if let Some(other) = nearest_name(word, names.collect::<Vec<_>>()) {
+        format!("did you mean apexmap {other}?")
+    } else {
+        "`apexmap --help` lists the commands".into()
+    };
+    Error::input(format!("there is no command \"{word}\""), next)
+}
+
+/// A command line with its command.
+struct Line<'a> {
+    words: &'a [String],
+    command: Command,
+    name: String,
+}
+
+impl<'a> Line<'a> {
+    /// `None` without a command that exists.
+    fn new(words: &'a [String]) -> Option<Self> {
+        let mut program = program();
+        program.build();
+        let command = program.find_subcommand(words.get(1)?)?.clone();
+        Some(Self { words, name: format!("apexmap {}", command.get_name()), command })
+    }
+
+    fn flag(&self, word: &str) -> Option<&Arg> {
+        let long = word.strip_prefix("--")?;
+        let aliases = |flag: &Arg| flag.get_all_aliases().is_some_and(|aliases| aliases.contains(&long));
+        self.command.get_arguments().find(|flag| flag.get_long() == Some(long) || aliases(flag))
+    }
+
+    /// Whether the word at a place is the value of the flag before it.
+    fn is_value(&self, place: usize) -> bool {
+        let flag = self.flag(&self.words[place - 1]);
+        flag.is_some_and(|flag| flag.get_action().takes_values() && !flag.is_require_equals_set())
+    }
+
+    fn positionals(&self) -> Vec<usize> {
+        let is_flag = |place: usize| self.words[place].starts_with('-');
+        (2..self.words.len()).filter(|place| !is_flag(*place) && !self.is_value(*place)).collect()
+    }
+
+    /// The command with this text instead of the words from `start` to `end`.
+    fn retype(&self, (start, end): (usize, usize), text: &str) -> String {
+        let parts = [quote_words(&self.words[1..start]), text.to_owned(), quote_words(&self.words[end..])];
+        format!("apexmap {}", parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+    }
+
+    fn long_flags(&self) -> Vec<String> {
+        let flags = self.command.get_arguments().filter(|flag| !flag.is_hide_set()).filter_map(Arg::get_long);
+        flags.filter(|name| *name != "help").map(|name| format!("--{name}")).collect()
+    }
+
+    fn describe_flags(&self) -> String {
+        let flags = self.long_flags();
+        let list = if flags.is_empty() { "it, without flags".to_owned() } else { flags.join(", ") };
+        format!("`{} --help` describes {}", self.name, if flags.len() > 12 { "all flags" } else { &list })
+    }
+
+    fn unknown_flag(&self, flag: &str) -> Error {
+        let place = self.words.iter().rposition(|word| word.starts_with(flag)).unwrap_or(1);
+        let (word, before) = (&self.words[place], &self.words[place - 1]);
+        if flag[1..].starts_with(|letter: char| letter.is_ascii_digit()) && before.starts_with("--") {
+            let help = self.retype((place, place + 1), &word[1..]);
+            return Error::input(format!("{before} cannot be negative: {word}"), help);
+        }
+        if let Some(advice) = instead_of(flag) {
+            return Error::input(format!("there is no flag {flag} any more"), advice);
+        }
+        let similar = || {
+            let flags = self.long_flags();
+            let other = nearest_name(flag, flags.iter().map(String::as_str))?;
+            Some(self.retype((place, place + 1), &word.replacen(flag, other, 1)))
+        };
+        let next = self.wish(flag, place).or_else(similar).unwrap_or_else(|| self.describe_flags());
+        Error::input(format!("{} has no flag {flag}", self.name), next)
+    }
+
+    /// What the flag of another program means here.
+    fn wish(&self, flag: &str, place: usize) -> Option<String> {
+        let name = flag.trim_start_matches('-');
+        let wish = WISHES.flag.iter().find(|wish| wish.names.iter().any(|other| other == name))?;
+        let replacements = wish.flags.iter().map(|text| text.split_once(' ').unwrap_or((text, "")));
+        let Some((target, example)) = replacements.into_iter().find(|(target, _)| self.flag(target).is_some()) else {
+            return Some(wish.otherwise.clone());
+        };
+        let joined = self.words[place].split_once('=').map(|(_, value)| value.to_owned());
+        let next = self.words.get(place + 1).filter(|word| !word.starts_with('-') && !is_sweep(word));
+        let takes_next = joined.is_none() && !example.is_empty() && target != "--format";
+        let next = next.filter(|_| takes_next);
+        // An example in quotes, or with a name and a value, has another form than the user's value.
+        let own = joined.or(next.cloned()).filter(|_| !example.contains(['\'', '='])).map(|value| quote_words([value]));
+        let text = format!("{target} {}", own.as_deref().unwrap_or(example));
+        Some(self.retype((place, place + 1 + usize::from(next.is_some())), text.trim_end()))
+    }
+
+    fn extra_word(&self, word: &str) -> Error {
+        let positionals = self.positionals();
+        if let Some((start, end)) = self.find_divided(&positionals) {
+            return self.join_value(start, end);
+        }
+        let text = |place: usize| self.words[place].as_str();
+        let is_condition = |place: &usize| text(*place).contains("==") || text(*place).contains(['<', '>']);
+        if let (Some(place), true) = (positionals.iter().copied().find(is_condition), self.flag("--where").is_some()) {
+            let help = self.retype((place, place + 1), &format!("--where '{}'", text(place)));
+            return Error::input(format!("a condition needs --where: {}", text(place)), help);
+        }
+        if self.command.get_positionals().any(Arg::is_last_set) && !positionals.is_empty() {
+            let help = self.retype((positionals[0], positionals[0]), "--");
+            return Error::input(format!("{word} is an argument of a program, which needs -- before it"), help);
+        }
+        if let (Some(flag), Some(last)) = (WISHES.flag_of_word.get(self.command.get_name()), positionals.last()) {
+            // The name of a model has a dot, that of a machine has none.
+            let machine = positionals.iter().find(|place| flag == "--machine" && !text(**place).contains('.'));
+            let place = *machine.unwrap_or(last);
+            return Error::input(format!("{} needs {flag} before it", text(place)), self.retype((place, place), flag));
+        }
+        if positionals.len() < 2 {
+            return Error::input(format!("{} takes no argument such as {word}", self.name), self.describe_flags());
+        }
+        let commands: Vec<String> =
+            positionals.iter().map(|place| quote_words([&self.name[8..], text(*place)])).collect();
+        let message = format!("{} takes one argument, not {}", self.name, positionals.len());
+        Error::input(message, format!("apexmap {}", commands.join(" && apexmap ")))
+    }
+
+    /// A flag and the end of its value if a shell has divided the value into words. Words that the command requires are no part of it.
+    fn find_divided(&self, positionals: &[usize]) -> Option<(usize, usize)> {
+        let required = self.command.get_positionals().filter(|word| word.is_required_set()).count();
+        let flags = (2..self.words.len()).rev().filter(|place| separator(&self.words[*place]).is_some());
+        flags.into_iter().find_map(|start| {
+            let next_flag = (start + 1..self.words.len()).find(|place| self.words[*place].starts_with('-'));
+            let end = next_flag.unwrap_or(self.words.len());
+            let elsewhere = positionals.iter().filter(|place| !(start..end).contains(*place)).count();
+            let end = end - required.saturating_sub(elsewhere).min(end - start);
+            (end > start + 2).then_some((start, end))
+        })
+    }
+
+    fn join_value(&self, start: usize, end: usize) -> Error {
+        let (flag, values) = (&self.words[start], &self.words[start + 1..end]);
+        let separator = separator(flag).filter(|text| *text != "=" || !values[0].contains('=')).unwrap_or(",");
+        let value = quote_words([values.join(separator)]);
+        let between = if flag == "--submit" { "=" } else { " " };
+        let help = self.retype((start, end), &format!("{flag}{between}{value}"));
+        Error::input(format!("the value of {flag} must be one word: {}", values.join(" ")), help)
+    }
+
+    fn wrong_value(&self, flag: &str, value: &str, error: &clap::Error) -> Error {
+        let name = flag.split(' ').next().unwrap_or(flag);
+        if value.is_empty() {
+            return Error::input(format!("{name} has no value"), self.example(&[name]));
+        }
+        let accepted: Vec<&str> = match error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(accepted)) => accepted.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        if let [first, second] = self.positionals()[..]
+            && accepted.contains(&self.words[first].as_str())
+        {
+            let (before, after) = (&self.words[first], &self.words[second]);
+            let help = self.retype((first, second + 1), &quote_words([after, before]));
+            return Error::input(format!("{before} stands before {after}"), help);
+        }
+        let help = instead_of(value).unwrap_or_else(|| suggest(value, &accepted));
+        Error::input(format!("{name} cannot be \"{value}\""), help)
+    }
+
+    fn refused_value(&self, flag: &str, value: &str, reason: &str) -> Error {
+        let name = flag.split(' ').next().unwrap_or(flag);
+        let is_number = ["digit", "not in", "integer"].iter().any(|word| reason.contains(word));
+        let (reason, help) = match reason.split_once("; write ") {
+            Some((reason, next)) => (reason, format!("write {next}")),
+            None if is_number => ("it is a whole number from 1 on", format!("for example: {name} 2")),
+            None => (reason, self.example(&[name])),
+        };
+        Error::input(format!("{name} cannot be \"{value}\": {reason}"), help)
+    }
+
+    /// Arguments that exclude each other, or `missing` ones.
+    fn unusable(&self, message: &str, missing: &str) -> Error {
+        if let Some((start, end)) = self.find_divided(&self.positionals()) {
+            return self.join_value(start, end);
+        }
+        let flags: Vec<&str> = missing.split(' ').chain(self.words.iter().map(String::as_str)).collect();
+        let help = if missing.is_empty() { "leave out one of the two".to_owned() } else { self.example(&flags) };
+        Error::input(message, help)
+    }
+
+    /// The example of the help that has most of these flags.
+    fn example(&self, flags: &[&str]) -> String {
+        let text = self.command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let text = text.replace(" \\\n      ", " ").replace("Example: ", "  ");
+        let lines = text.lines().filter_map(|line| line.trim_start().split("  ").next());
+        let count = |line: &&str| line.split(' ').filter(|word| word.starts_with("--") && flags.contains(word)).count();
+        let best = lines.filter(|line| line.starts_with(&self.name)).rev().max_by_key(count);
+        match best.filter(|line| count(line) > 0 || !flags[0].starts_with('-')) {
+            Some(line) => format!("for example: {line}"),
+            None => self.describe_flags(),
+        }
+    }
+}
