@@ -1,11 +1,10 @@
 //! Answers to command lines that clap refuses: what is wrong, and the command to type instead.
 
-use super::{INSTEAD, program};
+use super::program;
 use crate::commands::is_sweep;
 use apexmap_base::error::Error;
 use apexmap_base::name_lookup::{nearest_name, suggest};
 use apexmap_base::shell::quote_words;
-use apexmap_base::units::{Unit, suffix_names};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use serde::Deserialize;
@@ -16,9 +15,11 @@ use std::sync::LazyLock;
 /// What users mean by names that do not exist.
 #[derive(Deserialize)]
 struct Wishes {
-    commands: BTreeMap<String, Vec<String>>,
+    ends: Vec<String>,
+    instead: BTreeMap<String, String>,
+    commands: BTreeMap<String, String>,
     flag_of_word: BTreeMap<String, String>,
-    separators: BTreeMap<String, Vec<String>>,
+    separators: BTreeMap<String, String>,
     flag: Vec<FlagWish>,
 }
 
@@ -40,16 +41,6 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-fn instead_of(name: &str) -> Option<String> {
-    INSTEAD.iter().find(|(word, _)| *word == name).map(|(_, advice)| advice.to_string())
-}
-
-/// Between the words of a flag's value that a shell has divided.
-fn separator(flag: &str) -> Option<&'static str> {
-    let has_flag = |(_, flags): &(&String, &Vec<String>)| flags.iter().any(|name| name == flag);
-    WISHES.separators.iter().find(has_flag).map(|(separator, _)| separator.as_str())
-}
-
 /// Answers an error of clap about these words.
 pub fn answer(error: &clap::Error, words: &[String]) -> Error {
     let name = context(error, ContextKind::InvalidArg).unwrap_or_default();
@@ -59,49 +50,50 @@ pub fn answer(error: &clap::Error, words: &[String]) -> Error {
     let Some(line) = Line::new(words) else {
         return match context(error, ContextKind::InvalidSubcommand) {
             Some(word) => wrong_command(&word, words),
-            None if name == "-v" => Error::input("apexmap has no flag -v", "apexmap --version"),
             None => Error::input(text, "`apexmap --help` lists the commands; flags follow them"),
         };
     };
+    if let Some((start, end)) = line.find_divided() {
+        return line.join_value(start, end);
+    }
     match error.kind() {
         ErrorKind::UnknownArgument if name.starts_with('-') => line.unknown_flag(&name),
         ErrorKind::UnknownArgument => line.extra_word(&name),
         ErrorKind::InvalidValue => line.wrong_value(&name, &value, error),
         ErrorKind::ValueValidation => {
-            line.refused_value(&name, &value, &error.source().map_or_else(|| text.to_owned(), ToString::to_string))
+            let reason = error.source().map_or_else(|| text.to_owned(), ToString::to_string);
+            line.refused_value(&name, &value, &reason)
         }
-        ErrorKind::MissingRequiredArgument => line.unusable(&format!("{} needs {name}", line.name), &name),
-        _ => line.unusable(text, ""),
+        ErrorKind::MissingRequiredArgument => {
+            Error::input(format!("{} needs {name}", line.name), line.example(&format!("{name} {}", words.join(" "))))
+        }
+        _ => Error::input(text, "leave out one of the two"),
     }
 }
 
 /// A value that a shell has divided so that clap accepts the words: in `--budget 14 s`, `s` would be a sweep.
 pub fn divided_value(words: &[String]) -> Option<Error> {
     let line = Line::new(words)?;
-    let units: Vec<&str> = [Unit::Seconds, Unit::Bytes].into_iter().flat_map(suffix_names).collect();
-    let is_unit = |word: &str| units.contains(&word) || ["sec", "seconds", "minutes", "mins", "hours"].contains(&word);
-    let end_of_value = |start: usize| match &words[start..] {
-        [flag, system, ..] if flag == "--submit" => {
-            ["slurm", "pbs", "torque", "lsf", "flux"].contains(&&**system).then_some(2)
-        }
-        [flag, number, unit, ..] if separator(flag) == Some("") => {
-            (number.parse::<f64>().is_ok() && is_unit(unit)).then_some(3)
+    let is_end = |word: &String| WISHES.ends.contains(word);
+    let length = |start: usize| match &words[start..] {
+        [flag, system, ..] if flag == "--submit" => is_end(system).then_some(2),
+        [flag, number, unit, ..] if WISHES.separators.get(flag).is_some_and(String::is_empty) => {
+            (number.parse::<f64>().is_ok() && is_end(unit)).then_some(3)
         }
         _ => None,
     };
-    (2..words.len()).find_map(|start| Some(line.join_value(start, start + end_of_value(start)?)))
+    (2..words.len()).find_map(|start| Some(line.join_value(start, start + length(start)?)))
 }
 
 fn wrong_command(word: &str, words: &[String]) -> Error {
     let program = program();
     let names = program.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
     let rest = words.iter().skip_while(|other| *other != word).skip(1).map(String::as_str);
-    let other = WISHES.commands.iter().find(|(_, names)| names.iter().any(|name| name == word));
     let next = if is_sweep(word) {
         quote_words(["apexmap", "run", word].into_iter().chain(rest))
-    } else if let Some(advice) = instead_of(word) {
-        advice
-    } else if let Some((other, _)) = other {
+    } else if let Some(advice) = WISHES.instead.get(word) {
+        advice.clone()
+    } else if let Some(other) = WISHES.commands.get(word) {
         quote_words(["apexmap", other].into_iter().chain(rest))
     } else if let Some(other) = nearest_name(word, names.collect::<Vec<_>>()) {
         format!("did you mean apexmap {other}?")
@@ -156,9 +148,8 @@ impl<'a> Line<'a> {
     }
 
     fn describe_flags(&self) -> String {
-        let flags = self.long_flags();
-        let list = if flags.is_empty() { "it, without flags".to_owned() } else { flags.join(", ") };
-        format!("`{} --help` describes {}", self.name, if flags.len() > 12 { "all flags" } else { &list })
+        let list = self.long_flags().join(", ");
+        format!("`{} --help` describes {}", self.name, if list.len() > 120 { "all flags" } else { &list })
     }
 
     fn unknown_flag(&self, flag: &str) -> Error {
@@ -168,15 +159,13 @@ impl<'a> Line<'a> {
             let help = self.retype((place, place + 1), &word[1..]);
             return Error::input(format!("{before} cannot be negative: {word}"), help);
         }
-        if let Some(advice) = instead_of(flag) {
-            return Error::input(format!("there is no flag {flag} any more"), advice);
-        }
         let similar = || {
             let flags = self.long_flags();
             let other = nearest_name(flag, flags.iter().map(String::as_str))?;
             Some(self.retype((place, place + 1), &word.replacen(flag, other, 1)))
         };
-        let next = self.wish(flag, place).or_else(similar).unwrap_or_else(|| self.describe_flags());
+        let next = WISHES.instead.get(flag).cloned().or_else(|| self.wish(flag, place)).or_else(similar);
+        let next = next.unwrap_or_else(|| self.describe_flags());
         Error::input(format!("{} has no flag {flag}", self.name), next)
     }
 
@@ -188,21 +177,18 @@ impl<'a> Line<'a> {
         let Some((target, example)) = replacements.into_iter().find(|(target, _)| self.flag(target).is_some()) else {
             return Some(wish.otherwise.clone());
         };
-        let joined = self.words[place].split_once('=').map(|(_, value)| value.to_owned());
-        let next = self.words.get(place + 1).filter(|word| !word.starts_with('-') && !is_sweep(word));
+        let joined = self.words[place].split_once('=').map(|(_, value)| value);
         let takes_next = joined.is_none() && !example.is_empty() && target != "--format";
-        let next = next.filter(|_| takes_next);
+        let next = self.words.get(place + 1).filter(|word| takes_next && !word.starts_with('-') && !is_sweep(word));
         // An example in quotes, or with a name and a value, has another form than the user's value.
-        let own = joined.or(next.cloned()).filter(|_| !example.contains(['\'', '='])).map(|value| quote_words([value]));
-        let text = format!("{target} {}", own.as_deref().unwrap_or(example));
-        Some(self.retype((place, place + 1 + usize::from(next.is_some())), text.trim_end()))
+        let own = joined.or(next.map(String::as_str)).filter(|_| !example.contains(['\'', '=']));
+        let value = own.map_or_else(|| example.to_owned(), |value| quote_words([value]));
+        let end = place + 1 + usize::from(next.is_some());
+        Some(self.retype((place, end), format!("{target} {value}").trim_end()))
     }
 
     fn extra_word(&self, word: &str) -> Error {
         let positionals = self.positionals();
-        if let Some((start, end)) = self.find_divided(&positionals) {
-            return self.join_value(start, end);
-        }
         let text = |place: usize| self.words[place].as_str();
         let is_condition = |place: &usize| text(*place).contains("==") || text(*place).contains(['<', '>']);
         if let (Some(place), true) = (positionals.iter().copied().find(is_condition), self.flag("--where").is_some()) {
@@ -211,40 +197,38 @@ impl<'a> Line<'a> {
         }
         if self.command.get_positionals().any(Arg::is_last_set) && !positionals.is_empty() {
             let help = self.retype((positionals[0], positionals[0]), "--");
-            return Error::input(format!("{word} is an argument of a program, which needs -- before it"), help);
+            return Error::input(format!("a program with arguments such as {word} needs -- before it"), help);
         }
-        if let (Some(flag), Some(last)) = (WISHES.flag_of_word.get(self.command.get_name()), positionals.last()) {
-            // The name of a model has a dot, that of a machine has none.
-            let machine = positionals.iter().find(|place| flag == "--machine" && !text(**place).contains('.'));
-            let place = *machine.unwrap_or(last);
-            return Error::input(format!("{} needs {flag} before it", text(place)), self.retype((place, place), flag));
+        if let Some(flag) = WISHES.flag_of_word.get(self.command.get_name()) {
+            return Error::input(format!("{word} needs a flag, such as {flag}"), self.example(flag));
         }
         if positionals.len() < 2 {
             return Error::input(format!("{} takes no argument such as {word}", self.name), self.describe_flags());
         }
-        let commands: Vec<String> =
-            positionals.iter().map(|place| quote_words([&self.name[8..], text(*place)])).collect();
-        let message = format!("{} takes one argument, not {}", self.name, positionals.len());
-        Error::input(message, format!("apexmap {}", commands.join(" && apexmap ")))
+        let commands = positionals.iter().map(|place| format!("{} {}", self.name, quote_words([text(*place)])));
+        let help = commands.collect::<Vec<_>>().join(" && ");
+        Error::input(format!("{} takes one argument, not {}", self.name, positionals.len()), help)
     }
 
-    /// A flag and the end of its value if a shell has divided the value into words. Words that the command requires are no part of it.
-    fn find_divided(&self, positionals: &[usize]) -> Option<(usize, usize)> {
+    /// A flag and the end of its value if a shell has divided the value. Words that the command requires are no part of it.
+    fn find_divided(&self) -> Option<(usize, usize)> {
+        let positionals = self.positionals();
         let required = self.command.get_positionals().filter(|word| word.is_required_set()).count();
-        let flags = (2..self.words.len()).rev().filter(|place| separator(&self.words[*place]).is_some());
-        flags.into_iter().find_map(|start| {
-            let next_flag = (start + 1..self.words.len()).find(|place| self.words[*place].starts_with('-'));
-            let end = next_flag.unwrap_or(self.words.len());
-            let elsewhere = positionals.iter().filter(|place| !(start..end).contains(*place)).count();
-            let end = end - required.saturating_sub(elsewhere).min(end - start);
-            (end > start + 2).then_some((start, end))
-        })
+        (2..self.words.len()).rev().filter(|place| WISHES.separators.contains_key(&self.words[*place])).find_map(
+            |start| {
+                let next_flag = (start + 1..self.words.len()).find(|place| self.words[*place].starts_with('-'));
+                let end = next_flag.unwrap_or(self.words.len());
+                let elsewhere = positionals.iter().filter(|place| !(start..end).contains(*place)).count();
+                let end = end - required.saturating_sub(elsewhere).min(end - start);
+                (end > start + 2).then_some((start, end))
+            },
+        )
     }
 
     fn join_value(&self, start: usize, end: usize) -> Error {
         let (flag, values) = (&self.words[start], &self.words[start + 1..end]);
-        let separator = separator(flag).filter(|text| *text != "=" || !values[0].contains('=')).unwrap_or(",");
-        let value = quote_words([values.join(separator)]);
+        let separator = WISHES.separators.get(flag).filter(|text| *text != "=" || !values[0].contains('='));
+        let value = quote_words([values.join(separator.map_or(",", String::as_str))]);
         let between = if flag == "--submit" { "=" } else { " " };
         let help = self.retype((start, end), &format!("{flag}{between}{value}"));
         Error::input(format!("the value of {flag} must be one word: {}", values.join(" ")), help)
@@ -253,20 +237,18 @@ impl<'a> Line<'a> {
     fn wrong_value(&self, flag: &str, value: &str, error: &clap::Error) -> Error {
         let name = flag.split(' ').next().unwrap_or(flag);
         if value.is_empty() {
-            return Error::input(format!("{name} has no value"), self.example(&[name]));
+            return Error::input(format!("{name} has no value"), self.example(name));
         }
         let accepted: Vec<&str> = match error.get(ContextKind::ValidValue) {
             Some(ContextValue::Strings(accepted)) => accepted.iter().map(String::as_str).collect(),
             _ => Vec::new(),
         };
-        if let [first, second] = self.positionals()[..]
-            && accepted.contains(&self.words[first].as_str())
-        {
-            let (before, after) = (&self.words[first], &self.words[second]);
-            let help = self.retype((first, second + 1), &quote_words([after, before]));
-            return Error::input(format!("{before} stands before {after}"), help);
-        }
-        let help = instead_of(value).unwrap_or_else(|| suggest(value, &accepted));
+        let help = match self.positionals()[..] {
+            [first, second] if accepted.contains(&self.words[first].as_str()) => {
+                self.retype((first, second + 1), &quote_words([&self.words[second], &self.words[first]]))
+            }
+            _ => WISHES.instead.get(value).cloned().unwrap_or_else(|| suggest(value, &accepted)),
+        };
         Error::input(format!("{name} cannot be \"{value}\""), help)
     }
 
@@ -276,29 +258,20 @@ impl<'a> Line<'a> {
         let (reason, help) = match reason.split_once("; write ") {
             Some((reason, next)) => (reason, format!("write {next}")),
             None if is_number => ("it is a whole number from 1 on", format!("for example: {name} 2")),
-            None => (reason, self.example(&[name])),
+            None => (reason, self.example(name)),
         };
         Error::input(format!("{name} cannot be \"{value}\": {reason}"), help)
     }
 
-    /// Arguments that exclude each other, or `missing` ones.
-    fn unusable(&self, message: &str, missing: &str) -> Error {
-        if let Some((start, end)) = self.find_divided(&self.positionals()) {
-            return self.join_value(start, end);
-        }
-        let flags: Vec<&str> = missing.split(' ').chain(self.words.iter().map(String::as_str)).collect();
-        let help = if missing.is_empty() { "leave out one of the two".to_owned() } else { self.example(&flags) };
-        Error::input(message, help)
-    }
-
-    /// The example of the help that has most of these flags.
-    fn example(&self, flags: &[&str]) -> String {
-        let text = self.command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let text = text.replace(" \\\n      ", " ").replace("Example: ", "  ");
-        let lines = text.lines().filter_map(|line| line.trim_start().split("  ").next());
-        let count = |line: &&str| line.split(' ').filter(|word| word.starts_with("--") && flags.contains(word)).count();
+    /// The example of the help that has most of the flags in a text.
+    fn example(&self, text: &str) -> String {
+        let flags: Vec<&str> = text.split(' ').filter(|word| word.starts_with("--")).collect();
+        let help = self.command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = help.replace(" \\\n      ", " ").replace("Example: ", "  ");
+        let lines = help.lines().filter_map(|line| line.trim_start().split("  ").next());
+        let count = |line: &&str| line.split(' ').filter(|word| flags.contains(word)).count();
         let best = lines.filter(|line| line.starts_with(&self.name)).rev().max_by_key(count);
-        match best.filter(|line| count(line) > 0 || !flags[0].starts_with('-')) {
+        match best.filter(|line| count(line) > 0 || flags.is_empty()) {
             Some(line) => format!("for example: {line}"),
             None => self.describe_flags(),
         }

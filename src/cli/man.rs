@@ -20,11 +20,9 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// `man` wraps running text, and examples are lines of their own.
-const PAGE_WIDTH: usize = 1000;
-
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut program = super::indent_help(super::program(), PAGE_WIDTH).disable_help_subcommand(true);
+    // `man` wraps the lines.
+    let mut program = super::indent_help(super::program(), 1000).disable_help_subcommand(true);
     program.build();
     let commands: Vec<&clap::Command> = program.get_subcommands().filter(|command| !command.is_hide_set()).collect();
     if let Some(folder) = &arguments.out {

@@ -6,13 +6,14 @@ mod man;
 
 use crate::commands::{self as explore, GROUPS, diagnostics::show};
 use apexmap_base::crash;
-use apexmap_base::error::{EXIT_CODES, Error, Result};
+use apexmap_base::error::{EXIT_CODES, Result};
 use apexmap_base::shell::command_words;
-use apexmap_base::terminal::terminal_width;
+use apexmap_base::terminal::{print_styled, supports_colours, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_measure::cli::worker;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
+use std::io::stdout;
 use std::process::ExitCode;
 
 /// Measures how fast a machine delivers data, from the best case of locality to the worst
@@ -38,29 +39,6 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n\nExit codes:{}", EXIT_CODES.iter().map(code).collect::<String>())
 }
 
-/// Commands, flags and values that do not exist, some since they were removed, with the replacement.
-const INSTEAD: &[(&str, &str)] = &[
-    ("simulate", "apexmap run SWEEP --simulate CARD"),
-    ("parquet", "the samples are already Parquet: RESULT/samples.parquet"),
-    ("xlsx", "write CSV, which spreadsheets open: --format csv"),
-    ("excel", "write CSV, which spreadsheets open: --format csv"),
-    ("extra-p", "write CSV or JSON lines, from which a script makes the input of Extra-P: --format jsonl"),
-    ("--parameters", "select columns with --select"),
-    (
-        "--export",
-        "`apexmap card CARD --all` shows the network's numbers; tests/simgrid/platform.rs writes them for SimGrid",
-    ),
-    (
-        "cancel",
-        "cancel jobs by the batch system's own program, such as scancel; RESULT/jobs/*.queued has the ids of jobs that wait",
-    ),
-    ("open", "open the page of a result in a browser: xdg-open results/quickstart/report.html"),
-    ("job", "run apexmap itself on the other machine: `make release` builds a file for any Linux"),
-    ("--detach", "--submit, which submits each job once and ends"),
-    ("--wait", "--submit, and then `apexmap status RESULT`"),
-    ("--from-card", "`apexmap card CARD --all` shows the network's numbers"),
-];
-
 /// The flags in `apexmap run -h`. `apexmap run --help` shows all.
 const FIRST_FLAGS: [&str; 6] = ["budget", "launches", "out", "command", "card", "submit"];
 
@@ -77,7 +55,7 @@ fn with_help(command: clap::Command) -> clap::Command {
 /// The longest line of a help text of clap.
 const CLAP_WIDTH: usize = 100;
 
-/// As clap finds it, which would break longer lines without regard to columns and commands.
+/// As clap finds it, so that clap breaks no line again.
 fn help_width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal_width().or_else(columns).unwrap_or(CLAP_WIDTH).clamp(20, CLAP_WIDTH)
@@ -169,23 +147,7 @@ pub fn main() -> ExitCode {
 }
 
 fn code() -> u8 {
-    let words = command_words();
-    if let Some(error) = advice::divided_value(&words) {
-        return exit_code(Err(error));
-    }
-    // Without a command, the help is the answer.
-    let help = (words.len() < 2).then(|| "-h".into());
-    let parsed = with_help(program()).try_get_matches_from(std::env::args_os().chain(help));
-    let result = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => run(&cli.command),
-        Err(error) if error.use_stderr() => Err(advice::answer(&error, &words)),
-        Err(help) => print_help(&help),
-    };
-    exit_code(result)
-}
-
-fn exit_code(result: Result<()>) -> u8 {
-    match result {
+    match parse_and_run() {
         Ok(()) => 0,
         Err(error) => {
             show(&error);
@@ -194,24 +156,28 @@ fn exit_code(result: Result<()>) -> u8 {
     }
 }
 
-fn run(command: &Command) -> Result<()> {
-    match command {
-        Command::Explore(command) => explore::run(command),
-        Command::Completions(arguments) => completions::run(arguments),
-        Command::Man(arguments) => man::run(arguments),
-        Command::Worker(arguments) => worker::run(arguments),
+fn parse_and_run() -> Result<()> {
+    let words = command_words();
+    if let Some(error) = advice::divided_value(&words) {
+        return Err(error);
+    }
+    // Without a command, the help is the answer.
+    let help = (words.len() < 2).then(|| "-h".into());
+    let parsed = with_help(program()).try_get_matches_from(std::env::args_os().chain(help));
+    match parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map(|cli| cli.command) {
+        Ok(Command::Explore(command)) => explore::run(&command),
+        Ok(Command::Completions(arguments)) => completions::run(&arguments),
+        Ok(Command::Man(arguments)) => man::run(&arguments),
+        Ok(Command::Worker(arguments)) => worker::run(&arguments),
+        Err(error) if error.use_stderr() => Err(advice::answer(&error, &words)),
+        Err(help) => {
+            let text = help.render();
+            print_styled(&if supports_colours(&stdout()) { text.ansi().to_string() } else { text.to_string() })
+        }
     }
 }
 
 /// The definition of the command line, for manual pages, completions, errors and tests.
 pub fn program() -> clap::Command {
     Cli::command()
-}
-
-/// Prints help or the version.
-fn print_help(help: &clap::Error) -> Result<()> {
-    help.print().or_else(|cause| match cause.kind() {
-        std::io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(Error::environment(format!("cannot write to standard output: {cause}"), "check where it goes")),
-    })
 }

@@ -11,7 +11,7 @@ use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::plural;
 use apexmap_measure::kernels::command::COMMAND;
-use apexmap_measure::kernels::{self, Kernel, Refusal};
+use apexmap_measure::kernels::{self, Kernel, Ranks, Refusal};
 use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -33,9 +33,25 @@ struct AxisGrid {
     dials: Vec<Dial>,
     /// The position of the table in the file.
     span: Range<usize>,
+    /// Instead of those of the file. Kernels of one rank keep it.
+    has_other_ranks: bool,
 }
 
 impl AxisGrid {
+    fn replace_ranks(&mut self, ranks: &[Setting]) {
+        self.has_other_ranks = true;
+        let is_ranks = |column: &Column| column.name == "ranks";
+        match self.dials.iter_mut().find(|dial| dial.iter().any(is_ranks)) {
+            Some(dial) => dial.iter_mut().for_each(|column| {
+                let repeated = |setting: &Setting| {
+                    if column.name == "ranks" { ranks.to_vec() } else { vec![setting.clone(); ranks.len()] }
+                };
+                column.settings = column.settings.iter().flat_map(repeated).collect();
+            }),
+            None => self.dials.push(vec![Column { name: "ranks".into(), span: 0..0, settings: ranks.to_vec() }]),
+        }
+    }
+
     fn columns(&self) -> impl Iterator<Item = &Column> {
         self.dials.iter().flatten()
     }
@@ -49,7 +65,11 @@ impl AxisGrid {
 pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSource) -> Result<Vec<Point>> {
     let values = Values { page, kernels: select_kernels(file, page)?, machine };
     let sizes = Sizes { machine: &values.machine, ranks_per_node: launch.ranks_per_node };
-    let grids = grids(file, &values)?;
+    let mut grids = grids(file, &values)?;
+    let ranks = file.ranks.iter().map(|ranks| values.setting("ranks", ranks, 0..0)).collect::<Result<Vec<_>>>()?;
+    if !ranks.is_empty() {
+        grids.iter_mut().for_each(|grid| grid.replace_ranks(&ranks));
+    }
     grids.iter().try_for_each(|grid| check_nodes(grid, launch, page))?;
     // A real number, because products of long lists overflow an integer.
     let count: f64 = grids.iter().map(AxisGrid::count).sum();
@@ -168,14 +188,18 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
 
     let mut grids = Vec::new();
     if !varied.is_empty() || file.include.is_empty() {
-        grids.push(AxisGrid { dials: fixed.iter().cloned().chain(varied).collect(), span: 0..0 });
+        grids.push(AxisGrid {
+            dials: fixed.iter().cloned().chain(varied).collect(),
+            span: 0..0,
+            has_other_ranks: false,
+        });
     }
     for table in &file.include {
         let own_columns = columns(table.get_ref(), values)?;
         let kept_dials =
             fixed.iter().filter(|dial| own_columns.iter().all(|column| column.name != dial[0].name)).cloned();
         let dials: Vec<Dial> = kept_dials.chain(own_columns.iter().map(|column| vec![column.clone()])).collect();
-        grids.push(AxisGrid { dials, span: table.span() });
+        grids.push(AxisGrid { dials, span: table.span(), has_other_ranks: false });
         check_include(&grids[grids.len() - 1], &swept, values)?;
     }
     grids.iter().try_for_each(|grid| check_once(grid, values.page))?;
@@ -277,7 +301,9 @@ fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str
     let id = setting("kernel").map(|s| s.value.to_string()).unwrap_or_default();
     let number = |name: &str| setting(name).and_then(|s| s.value.as_f64()).map(|number| number as usize);
     let core_node = setting("ranks").filter(|s| s.amount == Amount::OneNumaNode).and_then(|_| number("core_node"));
-    let ranks = core_node.and_then(|node| sizes.machine.numa_cores.get(&node).copied()).or_else(|| number("ranks"));
+    let keeps_one = grid.has_other_ranks && kernels::find(&id).is_ok_and(|kernel| kernel.ranks == Ranks::One);
+    let ranks = if keeps_one { Some(1) } else { number("ranks") };
+    let ranks = core_node.and_then(|node| sizes.machine.numa_cores.get(&node).copied()).or(ranks);
     let mut point = nodes::point_on_nodes(&id, ranks, number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
     let ranks = point.ranks;
     let node = |name: &str| Some((name.to_owned(), setting(name)?.value.clone()));

@@ -47,9 +47,23 @@ impl Sweep {
     /// # Errors
     /// If a parameter or its value is not valid, or a point cannot run.
     pub fn with_fixed(&self, settings: &[(&str, Scalar)], machine: Machine) -> Result<Self> {
+        self.read_again(machine, |file| settings.iter().for_each(|(name, value)| file.fix(name, value)))
+    }
+
+    /// This sweep with other ranks, such as `1,2,cores`. Kernels of one rank keep it.
+    ///
+    /// # Errors
+    /// As [`Sweep::with_fixed`].
+    pub fn with_ranks(&self, ranks: &str, machine: Machine) -> Result<Self> {
+        let list = ranks.split(',').map(|text| Scalar::from_text(text.trim())).collect();
+        let sweep = self.read_again(machine, |file| file.ranks = list);
+        sweep.map_err(|error| Error { message: format!("--ranks {ranks}: {}", error.message), ..error })
+    }
+
+    fn read_again(&self, machine: Machine, change: impl FnOnce(&mut spec::File)) -> Result<Self> {
         let mut file: spec::File = toml::from_str(&self.text).map_err(|e| self.source().parse_error(&e))?;
-        settings.iter().for_each(|(name, value)| file.fix(name, value));
-        // A setting has no place in the file.
+        change(&mut file);
+        // A change has no place in the file.
         from_file(&file, &self.text, &self.path, machine)
             .map_err(|error| Error { location: error.location.filter(|place| !place.span.is_empty()), ..error })
     }

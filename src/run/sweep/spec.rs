@@ -73,6 +73,9 @@ pub struct File {
     /// Figures at the top of the report, before those of every result.
     #[serde(default)]
     pub figure: Vec<FigureSpec>,
+    /// Of all points, instead of those of the file.
+    #[serde(skip)]
+    pub ranks: Vec<Scalar>,
 }
 
 impl File {
