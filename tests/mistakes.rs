@@ -1,4 +1,4 @@
-//! Mistakes that new users make: each answer has the text to type, no mistake is accepted, and what an answer says can be followed.
+//! Mistakes that new users make: each answer has the text to type, no mistake is accepted, and each answer can be followed.
 
 use crate::common::{Scratch, output};
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 /// Words as a shell divides them, and a part of the answer. They run in a folder with results, a card, a sweep and a program.
-const MISTAKES: [(&str, &str); 86] = [
+const MISTAKES: [(&str, &str); 90] = [
     // Flags of other programs.
     ("run --threads 4 -o x", "apexmap run --threads 4 --out x"),
     ("run -v", "apexmap status RESULT"),
@@ -35,7 +35,7 @@ const MISTAKES: [(&str, &str); 86] = [
     ("query results/quickstart --column seconds", "apexmap query results/quickstart --select seconds"),
     ("query results/quickstart --ranks 2", "apexmap query results/quickstart --where 'P == 4'"),
     ("status --watch", "`apexmap show RESULT` follows a run"),
-    ("report results/quickstart --pdf", "RESULT/report.html"),
+    ("report results/quickstart --pdf", "xdg-open results/quickstart/report.html"),
     ("predict random_access.hypercube --card red-storm", "apexmap predict random_access.hypercube --machine red-storm"),
     ("compare results/quickstart results/xeon --threshold 5%", "results/xeon --fail-if slower=5%"),
     ("compare results/quickstart --baseline results/xeon", "apexmap compare BASE NEW"),
@@ -45,13 +45,17 @@ const MISTAKES: [(&str, &str); 86] = [
     ("run --budget 14 s", "help: apexmap run --budget 14s"),
     ("run memory-sizes --budget 2 min", "help: apexmap run memory-sizes --budget 2min"),
     ("run --budget -5s", "help: apexmap run --budget 5s"),
-    ("run --budget 0s", "help: write a time"),
+    ("run --budget 0s", "for example: apexmap run --budget 20s"),
     ("run --budget 1,5s", "write a time, for example 20s"),
     ("run --budget", "for example: apexmap run --budget 20s"),
     ("run --launches 0", "for example: --launches 2"),
     ("run --launches many", "for example: --launches 2"),
     ("run --ranks four", "--ranks four: "),
     ("run --ranks 0", "--ranks 0: "),
+    ("run memory-sizes --ranks 4", "such as stream"),
+    ("run --nodes 2", "--ranks-per-node 4"),
+    ("help nosuch", "`apexmap --help` lists"),
+    ("run protocol --simulate", "a published machine such as red-storm"),
     ("run memory-sizes --submit slurm", "help: apexmap run memory-sizes --submit=slurm"),
     ("run --command ./spmv {n} --axis n=1,2", "help: apexmap run --command './spmv {n}' --axis n=1,2"),
     ("run --command './spmv {n}' --axis n 1,2", "--axis n=1,2"),
@@ -268,13 +272,14 @@ fn the_commands_and_flags_that_messages_name_exist() {
                 }
                 continue;
             };
-            let known = flags_of(command);
+            let existing = flags_of(command);
             let flags = words
                 .iter()
                 .filter_map(|word| word.strip_prefix("--"))
                 .map(|flag| flag.split('=').next().unwrap_or(flag));
-            let missing =
-                flags.filter(|flag| !flag.is_empty() && *flag != "help" && !known.contains(*flag)).collect::<Vec<_>>();
+            let missing = flags
+                .filter(|flag| !flag.is_empty() && *flag != "help" && !existing.contains(*flag))
+                .collect::<Vec<_>>();
             if !missing.is_empty() {
                 wrong.push(format!("{}: {text}: {missing:?}", file.display()));
             }

@@ -800,7 +800,6 @@ fn ranks_of_a_command_line_replace_those_of_a_sweep_and_kernels_of_one_rank_keep
     let ranks_of = |points: &[Point]| points.iter().map(|point| point.ranks).collect::<BTreeSet<usize>>();
     assert_eq!(ranks_of(&with_ranks("stream", "1,2, 8")), [1, 2, 8].into());
     assert_eq!(ranks_of(&with_ranks("stream", "cores")), [CORES].into());
-    assert_eq!(ranks_of(&with_ranks("memory-sizes", "3")), [1].into());
     // Words per rank follow the ranks.
     let table =
         |ranks: &str| with_ranks("random-access-ranks", ranks)[0].params[N_WORDS.name].as_f64().expect("a number");
@@ -811,6 +810,9 @@ fn ranks_of_a_command_line_replace_those_of_a_sweep_and_kernels_of_one_rank_keep
         assert!(error.message.starts_with(&format!("--ranks {wrong}: ")) && !error.help.is_empty(), "{error}");
         assert_eq!((error.exit_code(), &error.location), (2, &None), "{error}");
     }
+    let single = ready::open(Path::new("memory-sizes"), machine(CORES)).expect("a sweep");
+    let error = single.with_ranks("3", machine(CORES)).expect_err("a flag without an effect");
+    assert!(error.message.contains("runs on one rank"), "{error}");
     let nodes = "[fixed]\nkernel = \"apex_map.two_sided\"\nnodes = 1\nranks_per_node = 2\n";
     let error = sweep(nodes).expect("a sweep").with_ranks("4", machine(CORES)).expect_err("nodes");
     assert!(error.message.contains("ranks follows from nodes and ranks_per_node"), "{error}");

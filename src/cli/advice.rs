@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::sync::LazyLock;
 
-/// What users mean by names that do not exist.
+/// Meanings of names that do not exist.
 #[derive(Deserialize)]
 struct Wishes {
-    ends: Vec<String>,
+    units: Vec<String>,
     instead: BTreeMap<String, String>,
     commands: BTreeMap<String, String>,
     flag_of_word: BTreeMap<String, String>,
@@ -47,11 +47,12 @@ pub fn answer(error: &clap::Error, words: &[String]) -> Error {
     let value = context(error, ContextKind::InvalidValue).unwrap_or_default();
     let text = error.to_string();
     let text = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    if let Some(word) = context(error, ContextKind::InvalidSubcommand) {
+        return wrong_command(&word, words);
+    }
     let Some(line) = Line::new(words) else {
-        return match context(error, ContextKind::InvalidSubcommand) {
-            Some(word) => wrong_command(&word, words),
-            None => Error::input(text, "`apexmap --help` lists the commands; flags follow them"),
-        };
+        let help = WISHES.instead.get(&name).map_or("`apexmap --help` lists the commands", |text| text);
+        return Error::input(text, help);
     };
     if let Some((start, end)) = line.find_divided() {
         return line.join_value(start, end);
@@ -74,15 +75,13 @@ pub fn answer(error: &clap::Error, words: &[String]) -> Error {
 /// A value that a shell has divided so that clap accepts the words: in `--budget 14 s`, `s` would be a sweep.
 pub fn divided_value(words: &[String]) -> Option<Error> {
     let line = Line::new(words)?;
-    let is_end = |word: &String| WISHES.ends.contains(word);
-    let length = |start: usize| match &words[start..] {
-        [flag, system, ..] if flag == "--submit" => is_end(system).then_some(2),
-        [flag, number, unit, ..] if WISHES.separators.get(flag).is_some_and(String::is_empty) => {
-            (number.parse::<f64>().is_ok() && is_end(unit)).then_some(3)
-        }
-        _ => None,
+    let is_divided = |part: &[String]| {
+        let [flag, number, unit] = part else { return false };
+        let takes_unit = WISHES.separators.get(flag).is_some_and(String::is_empty);
+        takes_unit && number.parse::<f64>().is_ok() && WISHES.units.contains(unit)
     };
-    (2..words.len()).find_map(|start| Some(line.join_value(start, start + length(start)?)))
+    let start = words.windows(3).position(is_divided)?;
+    Some(line.join_value(start, start + 3))
 }
 
 fn wrong_command(word: &str, words: &[String]) -> Error {
@@ -125,7 +124,6 @@ impl<'a> Line<'a> {
         self.command.get_arguments().find(|flag| flag.get_long() == Some(long) || aliases(flag))
     }
 
-    /// Whether the word at a place is the value of the flag before it.
     fn is_value(&self, place: usize) -> bool {
         let flag = self.flag(&self.words[place - 1]);
         flag.is_some_and(|flag| flag.get_action().takes_values() && !flag.is_require_equals_set())
@@ -142,14 +140,8 @@ impl<'a> Line<'a> {
         format!("apexmap {}", parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
     }
 
-    fn long_flags(&self) -> Vec<String> {
-        let flags = self.command.get_arguments().filter(|flag| !flag.is_hide_set()).filter_map(Arg::get_long);
-        flags.filter(|name| *name != "help").map(|name| format!("--{name}")).collect()
-    }
-
     fn describe_flags(&self) -> String {
-        let list = self.long_flags().join(", ");
-        format!("`{} --help` describes {}", self.name, if list.len() > 120 { "all flags" } else { &list })
+        format!("`{} --help` lists its flags", self.name)
     }
 
     fn unknown_flag(&self, flag: &str) -> Error {
@@ -160,16 +152,16 @@ impl<'a> Line<'a> {
             return Error::input(format!("{before} cannot be negative: {word}"), help);
         }
         let similar = || {
-            let flags = self.long_flags();
-            let other = nearest_name(flag, flags.iter().map(String::as_str))?;
-            Some(self.retype((place, place + 1), &word.replacen(flag, other, 1)))
+            let flags = self.command.get_arguments().filter(|flag| !flag.is_hide_set()).filter_map(Arg::get_long);
+            let other = nearest_name(flag.trim_start_matches('-'), flags.collect::<Vec<_>>())?;
+            Some(self.retype((place, place + 1), &word.replacen(flag, &format!("--{other}"), 1)))
         };
-        let next = WISHES.instead.get(flag).cloned().or_else(|| self.wish(flag, place)).or_else(similar);
+        let next = self.wish(flag, place).or_else(|| WISHES.instead.get(flag).cloned()).or_else(similar);
         let next = next.unwrap_or_else(|| self.describe_flags());
         Error::input(format!("{} has no flag {flag}", self.name), next)
     }
 
-    /// What the flag of another program means here.
+    /// The flag for one of other programs, or advice.
     fn wish(&self, flag: &str, place: usize) -> Option<String> {
         let name = flag.trim_start_matches('-');
         let wish = WISHES.flag.iter().find(|wish| wish.names.iter().any(|other| other == name))?;
@@ -180,7 +172,7 @@ impl<'a> Line<'a> {
         let joined = self.words[place].split_once('=').map(|(_, value)| value);
         let takes_next = joined.is_none() && !example.is_empty() && target != "--format";
         let next = self.words.get(place + 1).filter(|word| takes_next && !word.starts_with('-') && !is_sweep(word));
-        // An example in quotes, or with a name and a value, has another form than the user's value.
+        // The user's value has another form than these examples.
         let own = joined.or(next.map(String::as_str)).filter(|_| !example.contains(['\'', '=']));
         let value = own.map_or_else(|| example.to_owned(), |value| quote_words([value]));
         let end = place + 1 + usize::from(next.is_some());
@@ -190,14 +182,14 @@ impl<'a> Line<'a> {
     fn extra_word(&self, word: &str) -> Error {
         let positionals = self.positionals();
         let text = |place: usize| self.words[place].as_str();
-        let is_condition = |place: &usize| text(*place).contains("==") || text(*place).contains(['<', '>']);
+        let is_condition = |place: &usize| text(*place).contains(['=', '<', '>']);
         if let (Some(place), true) = (positionals.iter().copied().find(is_condition), self.flag("--where").is_some()) {
             let help = self.retype((place, place + 1), &format!("--where '{}'", text(place)));
             return Error::input(format!("a condition needs --where: {}", text(place)), help);
         }
         if self.command.get_positionals().any(Arg::is_last_set) && !positionals.is_empty() {
             let help = self.retype((positionals[0], positionals[0]), "--");
-            return Error::input(format!("a program with arguments such as {word} needs -- before it"), help);
+            return Error::input(format!("a program needs -- before it: {word}"), help);
         }
         if let Some(flag) = WISHES.flag_of_word.get(self.command.get_name()) {
             return Error::input(format!("{word} needs a flag, such as {flag}"), self.example(flag));
@@ -220,7 +212,7 @@ impl<'a> Line<'a> {
                 let end = next_flag.unwrap_or(self.words.len());
                 let elsewhere = positionals.iter().filter(|place| !(start..end).contains(*place)).count();
                 let end = end - required.saturating_sub(elsewhere).min(end - start);
-                (end > start + 2).then_some((start, end))
+                (end > start + 2 - usize::from(self.words[start] == "--submit")).then_some((start, end))
             },
         )
     }
@@ -231,7 +223,7 @@ impl<'a> Line<'a> {
         let value = quote_words([values.join(separator.map_or(",", String::as_str))]);
         let between = if flag == "--submit" { "=" } else { " " };
         let help = self.retype((start, end), &format!("{flag}{between}{value}"));
-        Error::input(format!("the value of {flag} must be one word: {}", values.join(" ")), help)
+        Error::input(format!("the value of {flag} is one word: {}", values.join(" ")), help)
     }
 
     fn wrong_value(&self, flag: &str, value: &str, error: &clap::Error) -> Error {
@@ -239,10 +231,8 @@ impl<'a> Line<'a> {
         if value.is_empty() {
             return Error::input(format!("{name} has no value"), self.example(name));
         }
-        let accepted: Vec<&str> = match error.get(ContextKind::ValidValue) {
-            Some(ContextValue::Strings(accepted)) => accepted.iter().map(String::as_str).collect(),
-            _ => Vec::new(),
-        };
+        let accepted = context(error, ContextKind::ValidValue).unwrap_or_default();
+        let accepted: Vec<&str> = accepted.split(" and ").collect();
         let help = match self.positionals()[..] {
             [first, second] if accepted.contains(&self.words[first].as_str()) => {
                 self.retype((first, second + 1), &quote_words([&self.words[second], &self.words[first]]))
@@ -254,10 +244,10 @@ impl<'a> Line<'a> {
 
     fn refused_value(&self, flag: &str, value: &str, reason: &str) -> Error {
         let name = flag.split(' ').next().unwrap_or(flag);
-        let is_number = ["digit", "not in", "integer"].iter().any(|word| reason.contains(word));
+        let is_number = reason.contains("digit") || reason.contains("not in");
         let (reason, help) = match reason.split_once("; write ") {
             Some((reason, next)) => (reason, format!("write {next}")),
-            None if is_number => ("it is a whole number from 1 on", format!("for example: {name} 2")),
+            None if is_number => ("it is a whole number from 1", format!("for example: {name} 2")),
             None => (reason, self.example(name)),
         };
         Error::input(format!("{name} cannot be \"{value}\": {reason}"), help)
@@ -273,7 +263,10 @@ impl<'a> Line<'a> {
         let best = lines.filter(|line| line.starts_with(&self.name)).rev().max_by_key(count);
         match best.filter(|line| count(line) > 0 || flags.is_empty()) {
             Some(line) => format!("for example: {line}"),
-            None => self.describe_flags(),
+            None => match flags.first().and_then(|flag| self.flag(flag)?.get_help()) {
+                Some(help) => format!("{} is: {help}", flags[0]),
+                None => self.describe_flags(),
+            },
         }
     }
 }

@@ -120,8 +120,8 @@ fn indent_command(line: &str, width: usize) -> String {
 
 fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let options = textwrap::Options::new(width).subsequent_indent(indent).break_words(false);
-    let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options).into_iter().map(String::from).collect()
+    let whole_words = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, whole_words).into_iter().map(String::from).collect()
 }
 
 #[derive(Subcommand)]

@@ -5,8 +5,6 @@ use crate::walk::Kind;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{bytes, short_number};
 
-/// The shares of the misses of the second and of the last cache.
-const MISSES: &str = "misses 2nd/last";
 /// Rows of the table, without the rest.
 const ROWS: usize = 5;
 /// The smallest share of a row, of accesses or of misses.
@@ -25,7 +23,7 @@ pub fn text(located: &Located, width: usize) -> String {
 pub fn programs(programs: &[(&str, Located)]) -> String {
     let aligns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = TextTable::new(aligns);
-    table.add_row(["share", MISSES, "kind", "data", "alpha", "L", "line"]);
+    table.add_row(["share", "misses 2nd/last", "kind", "data", "alpha", "L", "line"]);
     for (name, located) in programs {
         table.add_heading(*name);
         let shown = &located.lines[..rows(&located.lines)];
@@ -122,7 +120,7 @@ fn rows(parts: &[Part]) -> usize {
 fn lines(located: &Located, width: usize) -> String {
     let aligns =
         [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
-    let head = ["share", MISSES, "kind", "data", "reused", "alpha", "L", "line"];
+    let head = ["share", "misses 2nd/last", "kind", "data", "reused", "alpha", "L", "line"];
     table(&located.lines, (aligns, head), width, |part, [share, misses]| {
         let [alpha, block] = place(part);
         let reused = part.reused_after.map_or("never".into(), |[half, _]| bytes(half));
@@ -133,7 +131,7 @@ fn lines(located: &Located, width: usize) -> String {
 
 fn functions(located: &Located, width: usize) -> String {
     let aligns = [Align::Right, Align::Right, Align::Right, Align::Left, Align::Left];
-    let head = ["share", MISSES, "data", "kinds", "function or library"];
+    let head = ["share", "misses 2nd/last", "data", "kinds", "function or library"];
     table(&located.functions, (aligns, head), width, |part, [share, misses]| {
         [share, misses, bytes(part.footprint), kinds(part), part.name.clone()]
     })

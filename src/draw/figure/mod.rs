@@ -224,7 +224,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     }
     Err(Error::input(
         format!("the file name {} ends in none of .svg, .png and .pdf", path.display()),
-        format!("end the name in .svg, .png or .pdf: --out {}", path.with_extension("svg").display()),
+        format!("--out {}", path.with_extension("svg").display()),
     ))
 }
 

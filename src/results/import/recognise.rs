@@ -58,7 +58,7 @@ const TEXTS: [(&[&str], &str, &str); 10] = [
     (&["\"benchmarks\"", "\"context\""], "JSON of Google Benchmark", ""),
     (&["\"results\"", "\"command\"", "\"mean\""], "JSON of hyperfine", ""),
     (&["\"confidence_interval\"", "\"point_estimate\""], "JSON of Criterion", ""),
-    (&["[[code]]"], "a file of codes", "read its codes on a map: apexmap codes results/quickstart --codes FILE"),
+    (&["[[code]]"], "a file of codes", "apexmap codes results/quickstart --codes FILE"),
     (&["[axes]"], "a sweep", "run it: apexmap run FILE"),
     (&["[numbers"], "a machine card", "show it: apexmap card FILE; `compare` takes cards whose name ends in .toml"),
     (&["kernel,", "ranks,", "status,"], "CSV that apexmap exported", "name the result that it was exported from"),

@@ -39,8 +39,8 @@ impl Campaign {
     pub fn check_result_folder(&self, replace: bool) -> Result<()> {
         let folder = Folder { path: self.folder.clone() };
         if self.folder.is_file() {
-            let help = "name a folder, such as --out results/mine";
-            return Err(Error::input(format!("{} is a file, not a folder", self.folder.display()), help));
+            let message = format!("{} is a file, not a folder", self.folder.display());
+            return Err(Error::input(message, "--out results/mine"));
         }
         if replace {
             if folder.points().is_file() || folder.manifest().is_file() {

@@ -33,15 +33,11 @@ struct AxisGrid {
     dials: Vec<Dial>,
     /// The position of the table in the file.
     span: Range<usize>,
-    /// Instead of those of the file. Kernels of one rank keep it.
-    has_other_ranks: bool,
 }
 
 impl AxisGrid {
     fn replace_ranks(&mut self, ranks: &[Setting]) {
-        self.has_other_ranks = true;
-        let is_ranks = |column: &Column| column.name == "ranks";
-        match self.dials.iter_mut().find(|dial| dial.iter().any(is_ranks)) {
+        match self.dials.iter_mut().find(|dial| dial.iter().any(|column| column.name == "ranks")) {
             Some(dial) => dial.iter_mut().for_each(|column| {
                 let repeated = |setting: &Setting| {
                     if column.name == "ranks" { ranks.to_vec() } else { vec![setting.clone(); ranks.len()] }
@@ -91,12 +87,13 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
     let (mut expanded, mut refused_points) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |position| {
-            let point = point(grid, position, sizes, command.as_deref());
+            let point = point(grid, position, sizes, command.as_deref(), ranks.is_empty());
             if filter.accepts(&point) {
                 match kernels::complete(point).and_then(|point| nodes::check_point(point, launch)) {
                     Ok(point) => expanded.push(point),
                     Err(refusal) => {
-                        refused_points.add(refusal, || self::point(grid, position, sizes, command.as_deref()));
+                        refused_points
+                            .add(refusal, || self::point(grid, position, sizes, command.as_deref(), ranks.is_empty()));
                     }
                 }
             }
@@ -188,18 +185,14 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
 
     let mut grids = Vec::new();
     if !varied.is_empty() || file.include.is_empty() {
-        grids.push(AxisGrid {
-            dials: fixed.iter().cloned().chain(varied).collect(),
-            span: 0..0,
-            has_other_ranks: false,
-        });
+        grids.push(AxisGrid { dials: fixed.iter().cloned().chain(varied).collect(), span: 0..0 });
     }
     for table in &file.include {
         let own_columns = columns(table.get_ref(), values)?;
         let kept_dials =
             fixed.iter().filter(|dial| own_columns.iter().all(|column| column.name != dial[0].name)).cloned();
         let dials: Vec<Dial> = kept_dials.chain(own_columns.iter().map(|column| vec![column.clone()])).collect();
-        grids.push(AxisGrid { dials, span: table.span(), has_other_ranks: false });
+        grids.push(AxisGrid { dials, span: table.span() });
         check_include(&grids[grids.len() - 1], &swept, values)?;
     }
     grids.iter().try_for_each(|grid| check_once(grid, values.page))?;
@@ -292,7 +285,7 @@ fn combinations(grid: &AxisGrid, mut visit: impl FnMut(&[usize])) {
 }
 
 /// It has only its kernel's parameters, which are not yet checked together.
-fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str>) -> Point {
+fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str>, has_own_ranks: bool) -> Point {
     let setting = |name: &str| {
         let mut columns =
             grid.dials.iter().zip(position).flat_map(|(dial, &position)| dial.iter().map(move |c| (c, position)));
@@ -301,7 +294,7 @@ fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str
     let id = setting("kernel").map(|s| s.value.to_string()).unwrap_or_default();
     let number = |name: &str| setting(name).and_then(|s| s.value.as_f64()).map(|number| number as usize);
     let core_node = setting("ranks").filter(|s| s.amount == Amount::OneNumaNode).and_then(|_| number("core_node"));
-    let keeps_one = grid.has_other_ranks && kernels::find(&id).is_ok_and(|kernel| kernel.ranks == Ranks::One);
+    let keeps_one = !has_own_ranks && kernels::find(&id).is_ok_and(|kernel| kernel.ranks == Ranks::One);
     let ranks = if keeps_one { Some(1) } else { number("ranks") };
     let ranks = core_node.and_then(|node| sizes.machine.numa_cores.get(&node).copied()).or(ranks);
     let mut point = nodes::point_on_nodes(&id, ranks, number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);

@@ -10,8 +10,8 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::kernels;
 use apexmap_measure::kernels::command::{KERNEL, KEYS};
+use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,13 @@ impl Sweep {
     /// As [`Sweep::with_fixed`].
     pub fn with_ranks(&self, ranks: &str, machine: Machine) -> Result<Self> {
         let list = ranks.split(',').map(|text| Scalar::from_text(text.trim())).collect();
-        let sweep = self.read_again(machine, |file| file.ranks = list);
+        let takes_ranks = |point: &Point| kernels::find(&point.kernel).is_ok_and(|kernel| kernel.ranks == Ranks::Any);
+        let sweep = self.read_again(machine, |file| file.ranks = list).and_then(|sweep| {
+            match sweep.points.iter().any(takes_ranks) || ranks == "1" {
+                true => Ok(sweep),
+                false => Err(Error::input("it runs on one rank", "choose another sweep, such as stream")),
+            }
+        });
         sweep.map_err(|error| Error { message: format!("--ranks {ranks}: {}", error.message), ..error })
     }
 

@@ -140,7 +140,7 @@ pub fn open(path: &Path, machine: Machine) -> Result<Sweep> {
         None => {
             let file = path.join("sweep.toml");
             if file.is_file() {
-                let help = format!("resume its sweep: apexmap run {} --out {}", file.display(), path.display());
+                let help = format!("apexmap run {} --out {}", file.display(), path.display());
                 return Err(Error::input(format!("{} is a result, not a sweep", path.display()), help));
             }
             let message = format!("there is no sweep file {0}, and no ready sweep of this name", path.display());
@@ -169,7 +169,6 @@ fn advice(path: &Path) -> String {
     match nearest_name(&name, READY_SWEEPS.iter().map(|sweep| sweep.name)) {
         Some(other) => format!("did you mean \"{other}\"? {list_hint}"),
         None => match search(&name).as_slice() {
-            // A letter or a unit is in most titles.
             _ if name.len() < 4 => format!("check the path; {list_hint}"),
             [] => format!("check the path; {list_hint}"),
             found => {

@@ -73,7 +73,7 @@ pub struct File {
     /// Figures at the top of the report, before those of every result.
     #[serde(default)]
     pub figure: Vec<FigureSpec>,
-    /// Of all points, instead of those of the file.
+    /// Ranks of all points, if not the file's.
     #[serde(skip)]
     pub ranks: Vec<Scalar>,
 }
