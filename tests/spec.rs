@@ -801,8 +801,9 @@ fn ranks_of_a_command_line_replace_those_of_a_sweep_and_kernels_of_one_rank_keep
     assert_eq!(ranks_of(&with_ranks("stream", "1,2, 8")), [1, 2, 8].into());
     assert_eq!(ranks_of(&with_ranks("stream", "cores")), [CORES].into());
     // Words per rank follow the ranks.
-    let table =
-        |ranks: &str| with_ranks("random-access-ranks", ranks)[0].params[N_WORDS.name].as_f64().expect("a number");
+    let table = |ranks: &str| {
+        with_ranks("random-access-ranks", ranks)[0].params[N_WORDS.parameter.name].as_f64().expect("a number")
+    };
     assert_eq!(table("4"), 4.0 * table("1"));
     let stream = ready::open(Path::new("stream"), machine(CORES)).expect("a sweep");
     for wrong in ["0", "four", "1-4", "", "1,,2", "2.5"] {
