@@ -43,7 +43,7 @@ fn the_help_lists_all_commands_in_five_groups_and_the_short_one_describes_ten() 
     assert_eq!(listed, commands, "{long}");
     assert!(commands.iter().all(|name| short.contains(name.as_str())), "{short}");
     let without = apexmap(&[]);
-    assert_eq!(String::from_utf8_lossy(&without.stderr), short, "without a command, the program prints the short help");
+    assert!(without.status.success() && String::from_utf8_lossy(&without.stdout) == short, "{without:?}");
 }
 
 #[test]
@@ -133,13 +133,11 @@ fn a_misspelt_command_gets_the_nearest_suggestion() {
         assert!(error.contains(&format!("help: apexmap run {word}")), "{error}");
     }
     assert!(refusal_message(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
-    assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(3));
+    assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(2));
     let error = refusal_message(&["plot", "results/quickstart", "countour"]);
     assert!(error.contains("error: [KIND] cannot be") && error.contains("did you mean \"contour\"?"), "{error}");
     let error = refusal_message(&["export", "results/quickstart", "--format", "parquet"]);
     assert!(error.contains("help: the samples are already Parquet: RESULT/samples.parquet"), "{error}");
-    // Advice from clap also begins with `help:`.
-    assert!(refusal_message(&["plan", "--point"]).contains("help: a similar argument exists: '--points'"));
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! - `harnesses`: ReFrame reports the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
+//! - `mistakes`: what users type wrongly is answered with the text to type; examples can be pasted
 //!
 //! The program, in the order of its layers:
 //! - `units`: quantities as users write them and as they are printed
@@ -226,6 +227,7 @@ mod memory;
 mod memory_sizes;
 mod message_rate;
 mod message_rate_mpi;
+mod mistakes;
 mod mock;
 mod models;
 mod mpi;

@@ -51,6 +51,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(out) = &arguments.out {
+        if out.extension().is_some_and(|end| end != "html" && end != "htm") {
+            let help = format!("--out {}", out.with_extension("html").display());
+            return Err(Error::input(format!("the page is HTML, not {}", out.display()), help));
+        }
+        new_file::check_user_file(out)?;
+    }
     let models = arguments.models.read()?;
     let opened = Opened::open(&arguments.result)?;
     let opened = if arguments.out.is_some() { opened.into_copy()? } else { opened };

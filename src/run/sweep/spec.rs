@@ -73,6 +73,9 @@ pub struct File {
     /// Figures at the top of the report, before those of every result.
     #[serde(default)]
     pub figure: Vec<FigureSpec>,
+    /// Ranks of all points, if not the file's.
+    #[serde(skip)]
+    pub ranks: Vec<Scalar>,
 }
 
 impl File {

@@ -169,16 +169,15 @@ impl<'a> Sentence<'a> {
                     words.push(own);
                 }
             }
-            (!words.is_empty()).then(|| (list_words(&words), words.len()))
+            (!words.is_empty()).then(|| list_words(&words))
         };
-        if let Some((words, count)) = of_kind(Missing::NotMeasured) {
-            let verb = if count == 1 { "is" } else { "are" };
-            return Some(format!("not answered yet: {words} {verb} not measured"));
+        if let Some(words) = of_kind(Missing::NotMeasured) {
+            return Some(format!("not measured yet: {words}"));
         }
-        if let Some((words, _)) = of_kind(Missing::SeveralPoints) {
+        if let Some(words) = of_kind(Missing::SeveralPoints) {
             return Some(format!("not answered: several points have {words}, so there is no one value"));
         }
-        of_kind(Missing::NoValue).map(|(words, _)| format!("not answered: the samples show no {words}"))
+        of_kind(Missing::NoValue).map(|words| format!("not answered: the samples show no {words}"))
     }
 
     /// The number of values that come from one sample each.
