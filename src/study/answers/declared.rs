@@ -239,13 +239,13 @@ impl Declared {
         self
     }
 
-    /// The question and the answer for a terminal.
+    /// The intervals, the question and, last, the answer for a terminal.
     pub fn lines(&self) -> String {
         let question = if self.question.is_empty() { String::new() } else { format!("{}\n", self.question) };
         let intervals = match self.intervals.is_empty() {
             true => String::new(),
-            false => format!("  (95 % intervals: {})\n", self.intervals.join(", ")),
+            false => format!("95 % intervals: {}\n", self.intervals.join(", ")),
         };
-        format!("{question}  {}\n{intervals}", self.text)
+        format!("{intervals}{question}  {}\n", self.text)
     }
 }
