@@ -296,7 +296,7 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
         "{text}"
     );
     let short = successful_stdout(&["validate"]);
-    assert!(short.lines().count() <= 20 && short.contains("A model is wrong in: "), "{short}");
+    assert!(short.lines().count() <= 20 && short.contains("  hypercube paper, Table 3 (5)\n"), "{short}");
     assert!(short.contains("--all") && short.contains("--report FOLDER"), "the next steps: {short}");
     assert!(!successful_stdout(&["validate", "--help"]).contains("nothing was tuned"));
     // This folder has no results of `make papers`.

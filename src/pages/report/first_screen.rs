@@ -74,7 +74,8 @@ impl FirstScreen {
     /// For pages without corners.
     pub fn tabulate(&mut self, declared: Option<&Declared>, summary: &[SummaryRow]) {
         let mut intervals = declared.iter().flat_map(|declared| &declared.intervals);
-        let stated = declared.iter().flat_map(|declared| &declared.values).map(|value| ValueRow {
+        let stated = declared.iter().flat_map(|declared| &declared.values);
+        let stated = stated.filter(|value| !value.is_parameter).map(|value| ValueRow {
             interval: value
                 .interval
                 .and_then(|_| intervals.next())

@@ -276,10 +276,14 @@ impl Validation {
         }
         let _ = writeln!(text, "{}", table.with_indent(2).with_width(width));
         let at_fault = |check: &&Check| check.counts && check.at_fault == Some(Fault::Model);
-        let mut wrong: BTreeMap<&str, usize> = BTreeMap::new();
-        self.checks.iter().filter(at_fault).for_each(|check| *wrong.entry(&check.source).or_default() += 1);
-        let wrong: Vec<String> = wrong.iter().map(|(source, count)| format!("{source} ({count})")).collect();
-        let _ = writeln!(text, "A model is wrong in: {}.", wrong.join(", "));
+        let mut wrong: BTreeMap<String, usize> = BTreeMap::new();
+        for check in self.checks.iter().filter(at_fault) {
+            // `hypercube paper, Table 3`
+            let place = check.source.split(", ").take(2).collect::<Vec<_>>().join(", ");
+            *wrong.entry(place).or_default() += 1;
+        }
+        let _ = writeln!(text, "The model is wrong (values):");
+        wrong.iter().for_each(|(place, count)| text.push_str(&format!("  {place} ({count})\n")));
         self.not_simulated.iter().for_each(|missing| text.push_str(&format!("{}\n", missing.words())));
         text
     }
