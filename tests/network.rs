@@ -303,7 +303,7 @@ fn log_gp(mpi: &'static Mpi) {
         slow[0] - fast[1] <= added_delay && added_delay <= slow[1] - fast[0],
         "{added_delay} s more: {fast:?} s, {slow:?} s"
     );
-    let messages = network.apexmap(&["compare", "fast", "slow"]);
+    let messages = network.apexmap(&["compare", "fast", "slow", "--no-page"]);
     // Long messages lose most: the rate is a tenth, while the latency only quadruples.
     let most = messages.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
     assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8 KiB")), "{messages}");

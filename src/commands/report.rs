@@ -155,7 +155,7 @@ pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
         return print_quietness(&Health::from_samples(&current));
     }
     let numbers = report::numbers(folder, samples)?;
-    print(&summary::text(&numbers.rows, terminal_width()))?;
+    print(&summary::text(&numbers.rows, numbers.more_groups, terminal_width()))?;
     print(&numbers.answers)?;
     print_quietness(&numbers.health)?;
     print(&numbers.declared.as_ref().map_or(String::new(), Declared::lines))
@@ -163,7 +163,7 @@ pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
 
 fn print_quietness(health: &Health) -> Result<()> {
     match health.banner() {
-        Some(banner) => print_in_red(&banner.to_string()),
+        Some(banner) => print_in_red(&banner.short()),
         None => print(&format!("{}\n", health.sentence())),
     }
 }
