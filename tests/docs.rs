@@ -429,6 +429,23 @@ fn every_link_in_the_guide_has_a_target() {
 }
 
 #[test]
+fn each_page_that_sources_and_help_texts_name_exists() {
+    let mut count = 0;
+    for (path, text) in crate::architecture::sources("src") {
+        for (start, _) in text.match_indices("docs/") {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+            let end = text[start..].find(|c| !is_part(c)).map_or(text.len(), |length| start + length);
+            let page = text[start..end].trim_end_matches('.');
+            if page.ends_with(".md") {
+                count += 1;
+                assert!(root().join(page).is_file(), "{}: there is no {page}", path.display());
+            }
+        }
+    }
+    assert!(count > 10, "only {count} pages");
+}
+
+#[test]
 fn the_readme_is_short_and_links_to_every_page() {
     let pages = pages();
     let text = |name: &str| &pages.iter().find(|(path, _)| path == Path::new(name)).expect("a page").1;
