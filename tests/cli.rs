@@ -150,6 +150,7 @@ fn kernels_and_models_are_listed_by_family_and_partial_name() {
     let described = |name: &str, id: &str| {
         let text = successful_stdout(&["kernels", name]);
         assert!(text.lines().any(|line| line == id) && text.contains("  parameters:"), "{name}: {text}");
+        assert!(text.contains("  method: "), "{name}: {text}");
     };
     described("apex_map.two_sided", "apex_map.two_sided");
     described("two_sided", "apex_map.two_sided");

@@ -1,6 +1,6 @@
 //! What `ab`, `run` and `locate` start ends with them, and what `ab` measured is kept, whatever ends them.
 //!
-//! The ignored tests make many tries and print the tables of docs/faults.md: `cargo test ends:: -- --ignored --nocapture`.
+//! The ignored tests make many tries and print the counts of docs/appendix/faults.md: `cargo test ends:: -- --ignored --nocapture`.
 //! `APEXMAP_END_TRIES` is their number.
 
 use crate::common::{Scratch, apexmap};

@@ -272,12 +272,16 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
         predicted.within_10, predicted.values, predicted.within_5
     );
     assert!(page("README.md").contains(&summary), "README.md does not say: {summary}");
-    assert!(page("docs/models.md").contains(&summary), "docs/models.md does not say: {summary}");
+    assert!(page("docs/appendix/models.md").contains(&summary), "docs/appendix/models.md does not say: {summary}");
     for count in &counts {
         let paper = count.differ - count.model_at_fault;
         let row =
             format!("| {} | {} | {} | {paper} | {} |", count.values, count.agree, count.differ, count.model_at_fault);
-        assert!(page("docs/models.md").contains(&row), "docs/models.md has no row for {:?}: {row}", count.kind);
+        assert!(
+            page("docs/appendix/models.md").contains(&row),
+            "docs/appendix/models.md has no row for {:?}: {row}",
+            count.kind
+        );
     }
     assert!(identity.values > 40 && model.values > 60, "{counts:?}");
     let fitted = &report.fits[0];

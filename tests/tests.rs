@@ -2,7 +2,7 @@
 //!
 //! Code and documentation:
 //! - `architecture`: imports go downwards, no file or function is too long
-//! - `contributing`: the examples of docs/extending.md compile and run
+//! - `contributing`: the examples of docs/appendix/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide work; generated parts are up to date; examples run
 //! - `doc_pictures`: the pictures of README and guide show what the program draws today
 //! - `published`: numbers and outputs of README and guide follow from samples in tests/recorded

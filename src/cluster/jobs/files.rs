@@ -110,7 +110,7 @@ impl Writer<'_> {
         if part.node().is_some() && self.template.on_node.is_empty() {
             return Err(Error::input(
                 format!("the template \"{}\" cannot place a job on a certain node", self.template.name),
-                "add on_node to it, such as on_node = [\"--nodelist={node}\"]; docs/batch-systems.md explains it",
+                "add on_node to it, such as on_node = [\"--nodelist={node}\"]; docs/appendix/batch-systems.md explains it",
             ));
         }
         let command = self.command(name)?;

@@ -31,6 +31,9 @@ macro_rules! ready_sweeps {
 pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "quickstart",
     "memory-sizes",
+    "memory-latency",
+    "memory-pages",
+    "memory-strides",
     "memory-random-share",
     "memory-mountain",
     "memory-writes",
@@ -43,6 +46,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "apex-map-neighbours",
     "apex-map-ranks",
     "protocol",
+    "message-latency",
     "message-rate-sizes",
     "message-rate-one-to-n",
     "message-rate-senders",

@@ -1,4 +1,4 @@
-//! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
+//! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/appendix/sweeps.md.
 
 use super::answer::AnswerSpec;
 use super::submit_table::Submit;
