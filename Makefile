@@ -41,7 +41,7 @@ test: install-deps
 	@$(MAKE) --no-print-directory loom
 
 # Misbehaving launchers, and each fault a hundred times (15 minutes): a table of tries, losses, orphans and hangs
-# (docs/faults.md).
+# (docs/appendix/faults.md).
 faults:
 	cargo test --release --locked -- launchers::
 	cargo test --release --locked -- --ignored --nocapture --test-threads 1 each_fault_

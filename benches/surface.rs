@@ -2,7 +2,7 @@
 //! without a fit.
 //!
 //! Calibrates, then measures surfaces of one core and of two ranks on huge and on base pages. Prints the tables of
-//! docs/models.md: the errors of the predictions, and those of a fit to the surfaces and of the best curve without a
+//! docs/appendix/models.md: the errors of the predictions, and those of a fit to the surfaces and of the best curve without a
 //! model, with points and with whole rows and columns left out. This takes about 15 minutes. `-- --short` measures few
 //! points, `-- --card FILE` uses an earlier card, and `-- --ranks 1` or `2` measures only the surfaces of this number
 //! of ranks.

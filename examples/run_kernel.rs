@@ -13,7 +13,7 @@ fn main() -> Result<()> {
         .with_parameter("L", 64u64)
         .with_parameter("alpha", 0.1);
     // The other parameters get their defaults, and all are checked.
-    let point = kernels::complete(point).map_err(|why| Error::input(why, "see docs/kernels.md"))?;
+    let point = kernels::complete(point).map_err(|why| Error::input(why, "`apexmap kernels` lists them"))?;
     let kernel = kernels::find(&point.kernel)?;
 
     // Every rank runs the kernel with its own memory. The time is that of the slowest rank. A run with wrong results is

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// Returns a machine with so little memory that its calibration takes almost no time.
-fn small_host() -> Host {
+pub fn small_host() -> Host {
     let cache = |level, bytes| Cache { level, bytes, shared_by: 1 };
     Host { caches: vec![cache(1, 4096), cache(2, 1 << 14), cache(3, 1 << 16)], memory_bytes: 1 << 23, ..host() }
 }
@@ -39,7 +39,7 @@ fn points(host: &Host, cores: usize) -> Vec<Point> {
 }
 
 /// Runs a point and adds its row to a store.
-fn add_run(table: &mut TableBuilder, point: &Point) {
+pub fn add_run(table: &mut TableBuilder, point: &Point) {
     let kernel = kernels::find(&point.kernel).unwrap();
     let outcome = run(point.clone());
     assert_eq!(outcome.verdict, Ok(()), "{}", point.label());

@@ -3,6 +3,7 @@
 use crate::common::{Scratch, apexmap, output, successful_stdout, with_time_limit};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::Status;
+use apexmap_base::shell::shell_syntax;
 use apexmap_measure::kernels::Outcome;
 use apexmap_measure::kernels::command::{COMMAND, measure};
 use apexmap_results::disk::Folder;
@@ -106,8 +107,9 @@ fn values_come_from_patterns_json_and_the_system() {
     };
     let rate = outputs_of(json!({ "regex": "rate: ([0-9.]+)", "unit": "GB/s" }), "echo rate: 1; echo rate: 12.5 GB/s");
     require(&rate, "value_bytes_per_second", 12.5e9);
-    let latency = outputs_of(json!({ "regex": "([0-9,]+) ns", "unit": "ns", "name": "latency" }), "echo 1,250 ns >&2");
-    require(&latency, "latency_seconds", 1.25e-6);
+    let latency =
+        outputs_of(json!({ "regex": "([0-9,]+) ns", "unit": "ns", "name": "latency" }), "echo 1,250,000 ns >&2");
+    require(&latency, "latency_seconds", 1.25e-3);
     let path = json!([{ "json": "results.1.median" }, { "json": "n", "name": "runs", "unit": "runs/s" }, "maxrss"]);
     let both = outputs_of(path, "echo '{\"results\": [1, {\"median\": 3}], \"n\": 7}'");
     require(&both, "value", 3.0);
@@ -169,6 +171,131 @@ fn output_without_the_value_is_a_failure_that_shows_its_first_lines() {
         "{message}"
     );
     assert!(failure("true").contains("it wrote nothing"));
+}
+
+#[test]
+fn a_comma_that_may_be_a_decimal_sign_is_refused() {
+    let rate = |pattern: &str, text: &str| {
+        let value = json!({ "regex": pattern });
+        let outcome = outcome(json!({ "command": ["echo", format!("rate: {text} MB/s")], "value": value }), &[]);
+        outcome.map(|outcome| outcome.outputs["value"].as_f64().unwrap())
+    };
+    for (text, number) in [("12.5", 12.5), ("1,234.5", 1234.5), ("-1,234,567", -1_234_567.0), ("1e3,", 1000.0)] {
+        assert_eq!(rate(r"rate: (\S+)", text), Ok(number), "{text}");
+    }
+    for text in ["12,5", "0,063", "1,234", "0,7", "1.234,5", "12,345e3", "1,2345.6", "0,123,456"] {
+        let message = rate(r"rate: (\S+)", text).unwrap_err();
+        assert!(message.contains(&format!("\"{text}\", which may have a decimal comma: print a point")), "{message}");
+    }
+    let message = rate("rate: ([0-9.]+)", "12,5").unwrap_err();
+    assert!(message.contains("\"12\", which may end at a decimal comma"), "{message}");
+    assert_eq!(rate("rate: ([0-9.]+),", "12,5"), Ok(12.0), "the pattern has the comma");
+    assert_eq!(rate("rate: ([0-9.]+)", "12, 5"), Ok(12.0), "no digit follows");
+}
+
+#[test]
+fn programs_start_with_the_locale_c_unless_the_sweep_names_one_and_the_point_has_it() {
+    let own = |line: &str| {
+        let text = BENCH.replace("[axes]", &format!("{line}\n[axes]"));
+        let Value::Text(point) = sweep(&text).unwrap().points[0].params[COMMAND].clone() else { panic!("no text") };
+        serde_json::from_str::<serde_json::Value>(&point).unwrap()["env"].clone()
+    };
+    assert_eq!(own(""), json!({ "LC_ALL": "C" }));
+    assert_eq!(own("env = { A = \"1\" }"), json!({ "A": "1", "LC_ALL": "C" }));
+    for locale in ["LC_ALL", "LANG", "LC_NUMERIC"] {
+        assert_eq!(own(&format!("env = {{ {locale} = \"\" }}")), json!({ locale: "" }));
+    }
+    let scratch = Scratch::new();
+    let seen = scratch.join("seen");
+    let out = scratch.join("out");
+    let print = format!("sh -c 'echo $LC_ALL > {}'", seen.display());
+    let line = ["run", "--command", &print, "--runs", "1", "--no-report", "--out", out.to_str().unwrap()];
+    assert!(
+        output(Command::new(env!("CARGO_BIN_EXE_apexmap")).args(line).env("LC_ALL", "de_DE.UTF-8")).status.success()
+    );
+    assert_eq!(std::fs::read_to_string(seen).unwrap(), "C\n");
+    let rows = successful_stdout(&["query", out.to_str().unwrap(), "--group-by", "command", "--select", "seconds"]);
+    assert!(rows.contains("LC_ALL"), "the result has the locale: {rows}");
+}
+
+#[test]
+fn parts_of_a_command_that_only_a_shell_interprets_are_found_outside_of_quotes() {
+    let of_a_shell = [
+        ("true | cat", "|"),
+        ("echo a >out", ">out"),
+        ("ls 2>/dev/null", ">/dev/null"),
+        ("sort <in", "<in"),
+        ("true && sleep 1", "&&"),
+        ("sleep 1 &", "&"),
+        ("true; true", ";"),
+        ("ls *.txt", "*.txt"),
+        ("ls ~/x", "~/x"),
+        ("echo $HOME/x", "$HOME/x"),
+        ("echo ${A}", "${A}"),
+        ("echo `date`", "`date`"),
+        ("N=1 ./bench", "N=1"),
+    ];
+    for (command, part) in of_a_shell {
+        assert_eq!(shell_syntax(command), Some(part), "{command}");
+    }
+    for command in [
+        "./bench --size={bytes} -x a=b",
+        "sh -c 'ls *.txt | wc -l > x; echo $HOME'",
+        "awk '{print $1}' \"a|b\"",
+        "find . -exec true {} \\;",
+        "printf \"a\\\"|b\"",
+        "grep 'it'\\''s|' f~ x$",
+        "echo 5$ \\*",
+    ] {
+        assert_eq!(shell_syntax(command), None, "{command}");
+    }
+}
+
+#[test]
+fn words_of_a_shell_and_ranges_with_a_hyphen_are_refused_with_the_text_to_type() {
+    let refused: [(&[&str], &str); 6] = [
+        (
+            &["true {n} > /dev/null", "--axis", "n=1,2"],
+            "write sh -c 'true {n} > /dev/null' as the command, or add --shell sh",
+        ),
+        (&["true {n}", "--axis", "n=1000-4000"], "write --axis n=1000..4000"),
+        (&["true {n}", "--axis", "n=1MiB-4MiB"], "write --axis n=1MiB..4MiB"),
+        (&["true {n}", "--axis", "n=0-3"], "write --axis n=0..3+1"),
+        (&["true", "--cleanup", "rm *.tmp"], "write sh -c 'rm *.tmp'"),
+        (&["true", "--success", "300"], "300"),
+    ];
+    for (line, expected) in refused {
+        let refused = apexmap(&[&["run", "--command"], line].concat());
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && message.contains(expected), "{line:?}: {message}");
+    }
+    for flag in ["--shell", "--setup", "--runs", "--warmup", "--success", "--value"] {
+        let refused = apexmap(&["run", flag, "1"]);
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && message.contains("needs --command"), "{flag}: {message}");
+    }
+}
+
+#[test]
+fn a_command_by_a_shell_has_set_up_clean_up_warm_up_codes_and_a_number_of_runs() {
+    let scratch = Scratch::new();
+    let (log, out) = (scratch.join("log"), scratch.join("out"));
+    let add = |letter: &str| format!("printf {letter} >> {}", log.display());
+    let (command, prepare, conclude) = (format!("{}; exit {{code}}", add("{code}")), add("s"), add("c"));
+    let line = ["run", "--command", &command, "--axis", "code=3,7", "--shell", "sh", "--success", "3,7"];
+    let hooks = ["--prepare", &prepare, "--conclude", &conclude, "--warmup", "2", "--runs", "5"];
+    let done = apexmap(&[&line[..], &hooks, &["--no-report", "--out", out.to_str().unwrap()]].concat());
+    let (shown, message) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{message}");
+    let log = std::fs::read_to_string(log).unwrap();
+    // Five runs that count and two before the first of them, each between set-up and clean-up.
+    assert_eq!((log.matches("s3c").count(), log.matches("s7c").count(), log.len()), (7, 7, 42), "{log}");
+    assert!(log.starts_with("s3cs3cs3c") || log.starts_with("s7cs7cs7c"), "{log}");
+    let (least, median) = (shown.contains("least "), shown.contains("median (95 % CI)"));
+    assert!(least && median && !out.join("report.html").exists(), "without a report, the numbers are shown: {shown}");
+    let failed = apexmap(&["run", "--command", "sh -c 'exit 3'", "--out", scratch.join("failed").to_str().unwrap()]);
+    let message = String::from_utf8_lossy(&failed.stderr);
+    assert!(message.contains("add it to success (or --success 3)"), "{message}");
 }
 
 #[test]
@@ -424,7 +551,7 @@ fn the_command_of_a_result_runs_only_with_consent() {
     assert!(scratch.join("bench.ran").exists());
 }
 
-/// Whoever sends a result controls its files and the names of its folders.
+/// The sender of a result controls its files and the names of its folders.
 #[test]
 fn nothing_of_a_sent_result_runs_without_consent() {
     let scratch = Scratch::new();
@@ -478,7 +605,7 @@ fn nothing_of_a_sent_result_runs_without_consent() {
             let new = new.to_str().unwrap();
             let asked: [&[&str]; 3] = [
                 &["run", sweep, "--no-report", "--out", new],
-                &["try", sweep, "--out", new],
+                &["run", sweep, "--trial", "--out", new],
                 &["ab", "--sweep", sweep, "--budget", "1s"],
             ];
             for arguments in asked {

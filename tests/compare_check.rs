@@ -259,7 +259,7 @@ fn a_finished_result_is_never_overwritten_by_another_command() {
     let before = kept();
     let error = refusal_message(&["calibrate", "--out", &out]);
     assert!(error.contains("holds the result of another sweep, \"s\"") && error.contains("--replace"), "{error}");
-    let error = refusal_message(&["try", &other, "--out", &out]);
+    let error = refusal_message(&["run", "--trial", &other, "--out", &out]);
     assert!(error.contains("holds the result of another sweep") && error.contains("apexmap run --replace"), "{error}");
     let error = refusal_message(&["compare", &out, "red-storm", "--out", &out]);
     assert!(error.contains("holds a result") && !error.contains("and a comparison"), "{error}");

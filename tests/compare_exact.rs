@@ -153,11 +153,9 @@ fn the_page_and_the_terminal_call_ratios_of_simulations_exact_and_ask_for_nothin
     };
     let (code, out, error) = run(&["--out", page.to_str().unwrap()]);
     assert_eq!(code, 0, "{error}");
-    assert!(
-        out.contains("SIMULATED, not measured") && out.contains("b / a = 0.200 (geometric mean over 6 points, exact"),
-        "{out}"
-    );
+    assert!(out.contains("SIMULATED, not measured") && !out.contains("geometric mean over"), "{out}");
     let html = std::fs::read_to_string(page.join("compare.html")).unwrap();
+    assert!(html.contains("0.200 (geometric mean over 6\u{a0}points, exact"), "the page has the details");
     let shown = html.split("<h2 id=\"method\">").next().unwrap();
     assert!(out.starts_with("a is 5.00 times as fast as b, exact for these cards.\n"), "{out}");
     for words in ["not certain", "significant", "Hatched", "95 % interval over", "undecided"] {

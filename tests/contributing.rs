@@ -1,4 +1,4 @@
-//! Compiles and runs the examples of docs/extending.md; `docs` checks that the page shows these files.
+//! Compiles and runs the examples of docs/appendix/extending.md; `docs` checks that the page shows these files.
 
 #[path = "worked/figure.rs"]
 mod figure;

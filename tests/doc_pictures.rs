@@ -1,9 +1,10 @@
-//! The pictures of README and the guide are drawn from the recorded quickstart on two cores of an AMD EPYC.
+//! The pictures of README and the guide are drawn from the recorded results on two cores of an AMD EPYC, and from published machines.
 //!
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release doc_pictures` draws them again.
 
 use super::cdp::Page;
-use super::common::{Scratch, successful_stdout};
+use super::common::{Scratch, output, successful_stdout};
+use super::docs::words;
 use super::live::Terminal;
 use super::pictures::{blocks, pixels};
 use super::published::recorded_results;
@@ -11,6 +12,7 @@ use base64::prelude::*;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// Pictures of docs/ and the figures of the report that they show.
 const FIGURES: [(&str, &str); 4] = [
@@ -19,6 +21,25 @@ const FIGURES: [(&str, &str); 4] = [
     ("surface-1.png", "performance-surface-1-core-2-MiB-pages.png"),
     ("surface-2.png", "performance-surface-2-cores-by-messages-2-MiB-pages.png"),
 ];
+/// Pictures of docs/ and the commands that draw them, without `--out`.
+const PLOTS: [(&str, &str); 10] = [
+    ("bottleneck.png", "plot results/quickstart bottleneck --where 'P == 1 && pages == \"huge\"'"),
+    ("h100.png", "plot h100 surface"),
+    ("heat.png", "plot results/quickstart heat --where 'P == 2'"),
+    ("memory-latency.png", "plot results/memory-latency curves --x bytes --z operation_seconds"),
+    ("memory-pages.png", "plot results/memory-pages curves --x bytes --y pages --z operation_seconds"),
+    ("memory-strides.png", "plot results/memory-strides curves --x stride"),
+    ("message-latency.png", "plot results/message-latency curves --x message_bytes --z message_seconds_p50"),
+    ("predicted.png", "predict random_access.hypercube --machine red-storm --ranks 1..131072 --plot curves"),
+    ("simulated.png", "plot results/few-red-storm curves --x P --y Q"),
+    ("small.png", "plot results/small curves --x L --y pages"),
+];
+const FEW: &str = "title = \"Random updates on simulated ranks\"\n\
+    [fixed]\nkernel = \"random_access.hypercube\"\nN_words = \"1 kwords per rank\"\n\
+    [axes]\nranks = { from = 1, to = 64, factor = 2 }\nQ = [64, 1024]\n\
+    [launch]\ntransport = \"simulated\"\nsimulate = \"red-storm\"\nresamples = 3\n";
+const COMPARISON: &str = "compare 'results/quickstart[pages == \"base\" && P == 1]' \
+    'results/quickstart[pages == \"huge\" && P == 1]' --allow page-size --names 4KiB,2MiB";
 /// Versions of a browser and of its fonts draw edges of letters in other greys. In blocks of this many pixels their mean stays.
 const BLOCK: usize = 20;
 const MAX_DIFFERENCE: f64 = 20.0;
@@ -90,6 +111,28 @@ fn pictures_of_figures_are_drawn_from_the_recorded_result() {
     for (name, figure) in FIGURES {
         check(name, &fs::read(Path::new(&result).join("figures").join(figure)).expect("a figure"));
     }
+}
+
+/// Runs a command in a folder.
+fn run_in(folder: &Path, command: &str, more: &[&str]) {
+    let arguments = words(command);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let output = output(program.args(arguments).args(more).current_dir(folder));
+    assert!(output.status.success(), "apexmap {command}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn pictures_of_the_guide_are_drawn_by_the_commands_of_the_guide() {
+    let folder = recorded_results();
+    fs::write(folder.join("few.toml"), FEW).expect("written");
+    run_in(&folder, "run few.toml --no-report", &[]);
+    for (name, command) in PLOTS {
+        run_in(&folder, command, &["--out", name]);
+        check(name, &fs::read(folder.join(name)).expect("a picture"));
+    }
+    run_in(&folder, COMPARISON, &[]);
+    let ratio = folder.join("compare/4KiB-vs-2MiB/figures/ratio-curve-1-1-core.png");
+    check("ratio.png", &fs::read(ratio).expect("a figure"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Checks documentation for users: commands and snippets run, links are valid, generated parts are up to date.
 
 pub mod generated_parts;
+mod questions;
 
 use super::common::{Scratch, manifest, output, sample, table, write};
 use super::synthetic_machines;
@@ -23,8 +24,11 @@ fn root() -> &'static Path {
 
 /// Returns the pages: path from the repository's root, and text.
 pub fn pages() -> Vec<(PathBuf, String)> {
-    let docs = std::fs::read_dir(root().join("docs")).expect("docs/").flatten();
-    let docs = docs.map(|entry| Path::new("docs").join(entry.file_name()));
+    let files = |folder: &'static str| {
+        let entries = std::fs::read_dir(root().join(folder)).expect("a folder").flatten();
+        entries.map(move |entry| Path::new(folder).join(entry.file_name()))
+    };
+    let docs = files("docs").chain(files("docs/appendix"));
     let mut paths: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
     paths.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
     paths.sort();
@@ -425,11 +429,28 @@ fn every_link_in_the_guide_has_a_target() {
 }
 
 #[test]
+fn each_page_that_sources_and_help_texts_name_exists() {
+    let mut count = 0;
+    for (path, text) in crate::architecture::sources("src") {
+        for (start, _) in text.match_indices("docs/") {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+            let end = text[start..].find(|c| !is_part(c)).map_or(text.len(), |length| start + length);
+            let page = text[start..end].trim_end_matches('.');
+            if page.ends_with(".md") {
+                count += 1;
+                assert!(root().join(page).is_file(), "{}: there is no {page}", path.display());
+            }
+        }
+    }
+    assert!(count > 10, "only {count} pages");
+}
+
+#[test]
 fn the_readme_is_short_and_links_to_every_page() {
     let pages = pages();
     let text = |name: &str| &pages.iter().find(|(path, _)| path == Path::new(name)).expect("a page").1;
     let readme = text("README.md");
-    assert!(readme.lines().count() <= 120, "README.md has {} lines", readme.lines().count());
+    assert!(readme.lines().count() <= 110, "README.md has {} lines", readme.lines().count());
     let long: Vec<&str> = readme.lines().filter(|line| line.chars().count() > 120).collect();
     assert!(long.is_empty(), "{long:#?}");
     assert!(
@@ -441,16 +462,57 @@ fn the_readme_is_short_and_links_to_every_page() {
         let is_listed =
             |path: &Path| path.starts_with("docs") && !path.ends_with("README.md") && !path.ends_with("SUMMARY.md");
         for (path, _) in pages.iter().filter(|(path, _)| is_listed(path)) {
-            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            let name = path.strip_prefix("docs").expect("a page of docs/").display();
             assert!(text(list).contains(&format!("]({name})")), "{list} does not lead to {name}");
         }
     }
 }
 
 #[test]
+fn the_guide_is_short_and_each_task_page_has_a_picture() {
+    let (mut tasks, mut total) = (0, 0);
+    let in_guide = |path: &Path| path.starts_with("docs") || path == Path::new("README.md");
+    for (path, text) in pages().into_iter().filter(|(path, _)| in_guide(path)) {
+        let count = text.split_whitespace().count();
+        total += count;
+        let is_navigation = ["docs/README.md", "docs/SUMMARY.md"].map(Path::new).contains(&&*path);
+        if path.starts_with("docs/appendix") {
+            continue;
+        }
+        tasks += count;
+        assert!(is_navigation || text.contains("!["), "{} has no picture", path.display());
+        assert!(count <= 1500, "{} has {count} words", path.display());
+    }
+    assert!(tasks <= 16_000 && total <= 40_000, "task pages and README: {tasks} words, all: {total}");
+}
+
+/// Returns the sentences of a page with at least this many words, outside of tables, lists of code and links.
+fn long_sentences(text: &str, least: usize) -> Vec<String> {
+    let lines = prose(text).lines().filter(|line| !line.starts_with(['|', '#', '!'])).collect::<Vec<_>>().join(" ");
+    let sentences = lines.split(['.', ':', ';']).map(|sentence| sentence.split_whitespace().collect::<Vec<_>>());
+    sentences.filter(|sentence| sentence.len() >= least).map(|sentence| sentence.join(" ")).collect()
+}
+
+#[test]
+fn no_sentence_of_the_guide_is_on_two_pages() {
+    let mut seen: Vec<(PathBuf, String)> = Vec::new();
+    let mut repeated = Vec::new();
+    for (path, text) in pages().into_iter().filter(|(path, _)| path != Path::new("CHANGELOG.md")) {
+        for sentence in long_sentences(&text, 10) {
+            match seen.iter().find(|(_, other)| *other == sentence) {
+                Some((other, _)) if *other == path => {}
+                Some((other, _)) => repeated.push(format!("{} and {}: {sentence}", other.display(), path.display())),
+                None => seen.push((path.clone(), sentence)),
+            }
+        }
+    }
+    assert!(repeated.is_empty(), "{repeated:#?}");
+}
+
+#[test]
 fn the_guide_names_every_sweep_and_command() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).expect("a page");
-    let (sweeps, index) = (read("docs/sweeps.md"), read("docs/README.md"));
+    let (sweeps, index) = (read("docs/appendix/sweeps.md"), read("docs/README.md"));
     let mut missing = Vec::new();
     for sweep in std::fs::read_dir(root().join("sweeps")).expect("a folder of sweeps").flatten() {
         let name = sweep.file_name().into_string().expect("a name");

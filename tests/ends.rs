@@ -1,6 +1,6 @@
 //! What `ab`, `run` and `locate` start ends with them, and what `ab` measured is kept, whatever ends them.
 //!
-//! The ignored tests make many tries and print the tables of docs/faults.md: `cargo test ends:: -- --ignored --nocapture`.
+//! The ignored tests make many tries and print the counts of docs/appendix/faults.md: `cargo test ends:: -- --ignored --nocapture`.
 //! `APEXMAP_END_TRIES` is their number.
 
 use crate::common::{Scratch, apexmap};
@@ -119,7 +119,7 @@ fn each_shape_is_ended_in_each_way() {
 /// Returns the number of complete pairs in a folder, which may not be one yet.
 fn pairs_in(folder: &Path) -> usize {
     let table = Folder { path: folder.to_owned() }.table();
-    table.ok().and_then(|table| pairs_of(&Samples::from(table))).map_or(0, |pairs| pairs.logarithms.len())
+    table.ok().and_then(|table| pairs_of(&Samples::from(table))).map_or(0, |pairs| pairs.count())
 }
 
 /// Interrupts a comparison once it has some pairs. Returns the numbers of pairs before, afterwards, and after the same command again.

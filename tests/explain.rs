@@ -272,12 +272,16 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
         predicted.within_10, predicted.values, predicted.within_5
     );
     assert!(page("README.md").contains(&summary), "README.md does not say: {summary}");
-    assert!(page("docs/models.md").contains(&summary), "docs/models.md does not say: {summary}");
+    assert!(page("docs/appendix/models.md").contains(&summary), "docs/appendix/models.md does not say: {summary}");
     for count in &counts {
         let paper = count.differ - count.model_at_fault;
         let row =
             format!("| {} | {} | {} | {paper} | {} |", count.values, count.agree, count.differ, count.model_at_fault);
-        assert!(page("docs/models.md").contains(&row), "docs/models.md has no row for {:?}: {row}", count.kind);
+        assert!(
+            page("docs/appendix/models.md").contains(&row),
+            "docs/appendix/models.md has no row for {:?}: {row}",
+            count.kind
+        );
     }
     assert!(identity.values > 40 && model.values > 60, "{counts:?}");
     let fitted = &report.fits[0];
@@ -285,7 +289,7 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
     assert!(fitted.lines[1].contains("31.6 us") && fitted.lines[1].contains("the paper: 33 us"), "{fitted:?}");
     // Large tori do not identify the two parameters of routing on one core.
     assert!(report.fits[3].lines[0].starts_with("refused") && report.fits[4].smape.is_some());
-    let text = successful_stdout(&["validate"]);
+    let text = successful_stdout(&["validate", "--all"]);
     assert!(
         text.contains("NOT EXPLAINED")
             && text.contains("DIFFERS (the paper's fault): ")
@@ -295,6 +299,9 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
         text.contains("within 3 % [fitted, counted above]\n") && text.contains("within 3 % [predicted]\n"),
         "{text}"
     );
+    let short = successful_stdout(&["validate"]);
+    assert!(short.lines().count() <= 20 && short.contains("  hypercube paper, Table 3 (5)\n"), "{short}");
+    assert!(short.contains("--all") && short.contains("--report FOLDER"), "the next steps: {short}");
     assert!(!successful_stdout(&["validate", "--help"]).contains("nothing was tuned"));
     // This folder has no results of `make papers`.
     let (scratch, simulated) = (Scratch::new(), "--simulated");
@@ -364,7 +371,7 @@ fn the_table_of_papers_lists_only_existing_items_and_each_value_once() {
     }
     let values = report.papers.iter().flat_map(|row| &row.values).map(|count| count.values);
     assert_eq!(values.sum::<usize>(), report.checks.iter().filter(|check| check.counts).count());
-    let text = successful_stdout(&["validate"]);
+    let text = successful_stdout(&["validate", "--all"]);
     assert!(
         text.contains("Reproduced parts of each table and figure") && text.contains("identities of printed numbers")
     );

@@ -2,7 +2,7 @@
 //! drivers. No sample in a journal is lost or duplicated, no process stays behind, and the next run completes the
 //! sweep.
 //!
-//! These tests make a few tries of each fault; `make faults` makes a hundred and prints a table (docs/faults.md). It
+//! These tests make a few tries of each fault; `make faults` makes a hundred and prints a table (docs/appendix/faults.md). It
 //! reads two environment variables: `APEXMAP_FAULT_TRIES` (100) and `APEXMAP_FAULTS`, a part of the faults' names
 //! (all).
 

@@ -75,7 +75,61 @@ fn the_page_of_stream_names_the_four_operations_in_a_table_and_in_sentences() {
     assert!(table.contains("style=\"width: 100"), "the longest bar: {table}");
     let sentence = page.split("STREAM on ").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(["copy", "scale", "add", "triad"].iter().all(|operation| sentence.contains(operation)), "{sentence}");
-    assert!(!page.contains("<figure"), "two numbers of ranks need no curves");
+    let first = page.split("class=\"map\"").nth(1).unwrap().split("class=\"words\"").next().unwrap();
+    assert!(first.contains("data-file=\"figure-1\""), "the figure of the answer is left, the table right");
+    let svg = first.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();
+    let texts: Vec<&str> = svg.lines().filter(|line| !line.starts_with('<')).collect();
+    assert!(texts.iter().any(|text| *text == "0" || text.starts_with("0 ")), "the axis begins at zero: {texts:?}");
+    assert!(!page.contains("Largest effects") && !page.contains("To sustain"));
+}
+
+#[test]
+fn a_page_without_a_map_has_a_table_and_no_figure_of_a_single_point() {
+    let scratch = Scratch::new();
+    let start = "question = \"How far?\"\n[fixed]\nkernel = \"calibrate.stream\"\nbytes = \"1 MiB\"\nranks = 1\n[axes]\naccess = [\"copy\"]\n\
+                 [repeat]\nmin = 2\n[[figure]]\nkind = \"curves\"\nx = \"P\"\ny = \"access\"\n";
+    let page = text(&run(&scratch, start).join("report.html"));
+    assert!(
+        !page.contains("<figure") && page.contains("The slowest and the fastest points"),
+        "no answer, so its points"
+    );
+    let answer = "[answer]\ntext = \"copies run at {rate}\"\n[answer.values]\nrate = { words = \"the copies\", median = \"bytes_per_second\" }\n";
+    std::fs::remove_dir_all(scratch.join("result")).unwrap();
+    let page = text(&run(&scratch, &format!("{start}{answer}")).join("report.html"));
+    let table =
+        page.split("<caption>The answer: ").nth(1).expect("a table of the answer").split("</table>").next().unwrap();
+    assert!(table.contains("<th>the copies</th>") && table.contains("GB/s</strong>"), "{table}");
+    assert!(page.contains("<strong>Copies run at "), "the answer is a sentence");
+}
+
+#[test]
+fn each_answer_of_a_ready_sweep_names_its_figure() {
+    use apexmap_run::sweep::figures::parse_figures;
+    use apexmap_run::sweep::ready::READY_SWEEPS;
+    // Their figure is the surface, or the pairs of the paper's figure.
+    let surfaces = ["gpu", "paper-figure-2", "paper-figures-3-to-7", "quickstart"];
+    for ready in READY_SWEEPS.iter().filter(|ready| ready.text.contains("[answer]")) {
+        let figures = parse_figures(ready.text);
+        assert_eq!(figures.is_empty(), surfaces.contains(&ready.name), "{}", ready.name);
+        assert!(figures.iter().all(|figure| figure.title.is_some()), "{}: a title in words", ready.name);
+    }
+}
+
+#[test]
+fn letters_of_figures_are_at_least_11_pixels_high_on_half_a_page_of_1280() {
+    needs!(Browser);
+    let scratch = Scratch::new();
+    let page = run(&scratch, SURFACE).join("report.html");
+    let result = browser::ask(
+        &page,
+        "document.querySelectorAll('details').forEach((one) => (one.open = true)); await frame();
+         const sizes = [...document.querySelectorAll('.drawing:not(.narrow) svg')].filter((svg) => svg.checkVisibility()).flatMap((svg) => {
+           const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+           return [...svg.querySelectorAll('text')].map((text) => scale * Number(text.getAttribute('font-size')));
+         });
+         return { least: Math.min(...sizes), count: sizes.length };",
+    );
+    assert!(result["count"].as_u64().unwrap() > 20 && result["least"].as_f64().unwrap() >= 11.0, "{result}");
 }
 
 #[test]

@@ -436,7 +436,7 @@ fn coverage_with_misfit(misfit: f64, launches: u32, sets: usize, seed: u64) -> V
 
 #[test]
 fn intervals_cover_the_best_fit_for_any_misfit_and_launch_count() {
-    // With 250 data sets, two standard errors of a coverage of 95 % are 2.8 points; docs/models.md uses 2000 data sets.
+    // With 250 data sets, two standard errors of a coverage of 95 % are 2.8 points; docs/appendix/models.md uses 2000 data sets.
     for misfit in [0.0, 0.13] {
         for launches in [1, 3, 10] {
             for share in coverage_with_misfit(misfit, launches, 250, 17) {
@@ -446,7 +446,7 @@ fn intervals_cover_the_best_fit_for_any_misfit_and_launch_count() {
     }
 }
 
-/// Prints the rows of the table in docs/models.md and checks them.
+/// Prints the rows of the table in docs/appendix/models.md and checks them.
 fn assert_coverage_with(misfit: f64) {
     for launches in [1, 3, 5, 10] {
         let shares = coverage_with_misfit(misfit, launches, 2000, 20_261_122);

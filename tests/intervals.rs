@@ -191,7 +191,7 @@ fn intervals_over_launches_cover_whether_samples_or_launches_vary_more() {
             }
         }
     }
-    generated_parts::check("docs/measurements.md", "coverage", &table);
+    generated_parts::check("docs/appendix/measurements.md", "coverage", &table);
 }
 
 #[test]

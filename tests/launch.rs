@@ -425,14 +425,14 @@ fn an_unusable_worker_is_refused_before_the_launch() {
 }
 
 #[test]
-fn try_runs_the_largest_launch_and_leaves_no_files() {
+fn a_trial_runs_the_largest_launch_and_leaves_no_files() {
     let scratch = Scratch::new();
     let sweep = scratch.join("s.toml");
     let text =
         "[fixed]\nkernel = \"apex_map.two_sided\"\nM = 4096\n[axes]\nranks = [2, 4]\n[launch]\npreflight = \"0 s\"\n";
     std::fs::write(&sweep, text).unwrap();
     let out = scratch.join("result");
-    let stdout = successful_stdout(&["try", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let stdout = successful_stdout(&["run", "--trial", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     for part in ["launcher   local", "ranks      4 on 1 node", "barrier    ", "ping-pong  ", "streaming  "] {
         assert!(stdout.contains(part), "{stdout}");
     }
@@ -458,7 +458,7 @@ fn a_failed_trial_leaves_its_output_in_the_result_until_the_next_trial() {
     std::fs::set_permissions(&worker, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(&sweep, text(worker.to_str().unwrap())).unwrap();
     let out = scratch.join("result");
-    let arguments = ["try", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let arguments = ["run", "--trial", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()];
     let trials = || -> Vec<_> {
         let entries = std::fs::read_dir(out.join("trials")).unwrap().map(|entry| entry.unwrap().file_name());
         entries.filter(|name| !name.to_string_lossy().starts_with('.')).collect()
@@ -475,7 +475,7 @@ fn a_failed_trial_leaves_its_output_in_the_result_until_the_next_trial() {
 
 /// The trial also works for one rank, which has no pairs, and for an odd number of ranks.
 #[test]
-fn try_accepts_launches_of_one_and_of_three_ranks() {
+fn a_trial_accepts_launches_of_one_and_of_three_ranks() {
     let scratch = Scratch::new();
     let sweep = scratch.join("s.toml");
     for (kernel, ranks, expected) in
@@ -485,12 +485,17 @@ fn try_accepts_launches_of_one_and_of_three_ranks() {
             "[fixed]\nkernel = \"{kernel}\"\nranks = {ranks}\nM = 3072\nL = 1\n[launch]\npreflight = \"0 s\"\n"
         );
         std::fs::write(&sweep, text).unwrap();
-        let stdout =
-            successful_stdout(&["try", sweep.to_str().unwrap(), "--out", scratch.join("result").to_str().unwrap()]);
+        let stdout = successful_stdout(&[
+            "run",
+            "--trial",
+            sweep.to_str().unwrap(),
+            "--out",
+            scratch.join("result").to_str().unwrap(),
+        ]);
         assert!(stdout.contains(expected) && !stdout.contains("ping-pong"), "{stdout}");
     }
     assert!(
-        successful_stdout(&["try", "memory-sizes", "--out", scratch.join("m").to_str().unwrap()])
+        successful_stdout(&["run", "--trial", "memory-sizes", "--out", scratch.join("m").to_str().unwrap()])
             .contains("ranks      1 on 1")
     );
 }

@@ -383,7 +383,7 @@ fn a_process_detached_from_its_launch_on_purpose_is_not_killed() {
     let daemon = "APEXMAP_LAUNCH=stay setsid sleep 1000 > /dev/null 2>&1 &";
     let output = case.run(&format!("{daemon}\nexec \"$@\""), LONG_LIMITS, 2);
     assert!(output.status.success(), "{}", errors(&output));
-    assert_eq!(case.processes().len(), 1, "it is left alone, as docs/faults.md says");
+    assert_eq!(case.processes().len(), 1, "it is left alone, as docs/appendix/faults.md says");
 }
 
 /// Four thousand million messages, which take minutes.

@@ -2,7 +2,8 @@
 
 use super::common::{Scratch, apexmap, successful_stdout};
 use apexmap_base::new_file;
-use apexmap_results::disk::parquet;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::{Folder, parquet};
 use apexmap_results::table::TableBuilder;
 use nix::libc;
 use std::fs::File;
@@ -198,6 +199,25 @@ fn a_terminal_that_cannot_move_its_cursor_gets_plain_lines() {
     let (status, lines) = terminal.finish(&mut driver);
     assert!(status.success() && lines.iter().any(|line| line.starts_with("launch 0001")), "{lines:#?}");
     assert!(!terminal.written.contains('\u{1b}'), "{:?}", terminal.written);
+}
+
+#[test]
+fn a_calibration_shows_its_stage_and_the_time_left_and_divides_its_budget() {
+    let scratch = Scratch::new();
+    let out = scratch.join("r").to_str().unwrap().to_owned();
+    let mut terminal = Terminal::new(120, 24);
+    let arguments = ["calibrate", "--budget", "40s", "--allow-disturbed", "--out", &out];
+    let mut driver = terminal.start(&arguments, &[], false);
+    terminal.wait_for("the stage", |screen| {
+        let text = screen.contents();
+        text.contains("stage 1 of 2: caches, memory and messages: ")
+            && text.contains(" so far, ")
+            && text.contains(" left; ")
+    });
+    interrupt(&driver);
+    assert_eq!(terminal.finish(&mut driver).0.code(), Some(130));
+    let manifest = Manifest::read(&Folder { path: out.into() }).expect("a manifest");
+    assert_eq!(manifest.budget_seconds, Some(30.0), "the second stage gets the rest");
 }
 
 /// Measures the surface, and returns the result.

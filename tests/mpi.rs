@@ -233,10 +233,10 @@ fn open_mpi_without_windows_gets_a_component_with_windows() {
     assert_eq!(of_launches("messages"), [true; 6]);
 
     // The trial of a sweep with messages opens no window; the trial of one with gets detects the component.
-    let (code, messages) = run(&["try", "s.toml", "--out", "tried"], None);
+    let (code, messages) = run(&["run", "s.toml", "--trial", "--out", "tried"], None);
     assert!(code == Some(0) && messages.contains(noted) && messages.contains("barrier"), "{messages}");
     std::fs::write(scratch.join("s.toml"), sweep.replace("one_sided", "two_sided")).unwrap();
-    let (code, messages) = run(&["try", "s.toml", "--out", "tried"], None);
+    let (code, messages) = run(&["run", "s.toml", "--trial", "--out", "tried"], None);
     assert!(code == Some(0) && !messages.contains("MPI_Win_create") && messages.contains("ping-pong"), "{messages}");
 }
 

@@ -141,7 +141,7 @@ fn verify_kernels(mpi: &'static Mpi, hosts: usize) {
     let messages = network.measure(mpi, &sweep, "result");
     assert!(messages.contains(&format!("{hosts} ranks of {}", mpi.name)), "{messages}");
     assert!(messages.contains(&format!("on {hosts} nodes, the first on h1")), "{messages}");
-    let tried = network.apexmap(&["try", "s.toml", "--hosts", &network.names()]);
+    let tried = network.apexmap(&["run", "s.toml", "--trial", "--hosts", &network.names()]);
     assert!(tried.contains(&format!("ranks      {hosts} on {hosts} nodes (h1, h2")), "{tried}");
     assert!(tried.contains("1 on each") && tried.contains("ping-pong"), "{tried}");
     assert!(messages.contains("5 of 5 points done\n") && messages.contains("10 samples in "), "{messages}");
@@ -303,7 +303,7 @@ fn log_gp(mpi: &'static Mpi) {
         slow[0] - fast[1] <= added_delay && added_delay <= slow[1] - fast[0],
         "{added_delay} s more: {fast:?} s, {slow:?} s"
     );
-    let messages = network.apexmap(&["compare", "fast", "slow"]);
+    let messages = network.apexmap(&["compare", "fast", "slow", "--no-page"]);
     // Long messages lose most: the rate is a tenth, while the latency only quadruples.
     let most = messages.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
     assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8 KiB")), "{messages}");

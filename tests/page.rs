@@ -239,6 +239,36 @@ fn a_page_prints_without_interactive_controls() {
 }
 
 #[test]
+fn the_tool_bar_of_a_surface_waits_for_the_pointer_or_the_focus_and_stays_on_touch_screens() {
+    needs!(Browser);
+    let scratch = Scratch::new();
+    let result = browser::ask(
+        &page(&scratch, "machine"),
+        "await frame();
+         const [bar, tools] = ['.viewer .bar', 'figure .tools'].map((one) => document.querySelector(one));
+         const shown = () => [bar, tools].map((one) => getComputedStyle(one).opacity), name = document.querySelector('[data-part=name]').textContent;
+         // A browser without a screen may have no pointer that hovers.
+         const rules = [...document.styleSheets[0].cssRules].filter((rule) => /hover/.test(rule.conditionText || ''));
+         const media = (text) => rules.forEach((rule) => (rule.media.mediaText = text));
+         media('all'); await frame();
+         const told = { rules: rules.map((rule) => rule.cssRules.length > 2), waits: shown(), name };
+         bar.querySelector('button').focus(); await frame(); told.focused = shown()[0];
+         tools.querySelector('button').focus(); await frame(); told.saving = shown()[1];
+         media('not all'); document.activeElement.blur(); await frame();
+         told.touch = shown();
+         return told;",
+    );
+    assert_eq!(
+        (&result["rules"], &result["waits"]),
+        (&serde_json::json!([true]), &serde_json::json!(["0", "0"])),
+        "{result}"
+    );
+    assert_eq!((&result["focused"], &result["saving"]), (&"1".into(), &"1".into()), "{result}");
+    assert_eq!(result["touch"], serde_json::json!(["1", "1"]), "{result}");
+    assert!(result["name"].as_str().unwrap().ends_with(", surface 1 of 2"), "{result}");
+}
+
+#[test]
 fn a_page_is_accessible_and_fits_a_telephone() {
     let scratch = Scratch::new();
     browser::check_usable(&page(&scratch, "a-machine-with-a-long-name-without-any-place-to-break-it, P = 1"));

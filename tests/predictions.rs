@@ -318,7 +318,7 @@ fn the_published_surface_of_a_device_is_predicted_from_its_card() {
     let errors: Vec<f64> = device_surface().into_iter().map(error).collect();
     assert_eq!(errors.len(), 41);
     let smape = errors.iter().sum::<f64>() / errors.len() as f64;
-    assert!((0.04..0.055).contains(&smape), "{smape}: docs/gpu.md says 5 %");
+    assert!((0.04..0.055).contains(&smape), "{smape}: docs/appendix/gpu.md says 5 %");
     assert!(errors.iter().all(|error| *error < 0.4), "{errors:?}");
     let variables = |source: f64| {
         let given = [("alpha", 0.1), ("L", 1.0), ("M", 1e8), ("index_source", source)];

@@ -101,6 +101,12 @@ fn hpcc_rates() -> Vec<(f64, Vec<f64>)> {
     [2.0, 4.0, 8.0, 16.0].map(|ranks| (ranks, rates(ranks))).to_vec()
 }
 
+/// Returns `0.94 to 1.54 times`. Numbers with one digit and two decimals sort as text.
+fn ends(mut ratios: Vec<String>) -> String {
+    ratios.sort();
+    format!("{} to {} times", ratios[0], ratios[ratios.len() - 1])
+}
+
 #[test]
 fn ratios_to_hpcc_follow_from_the_recorded_rounds() {
     let table = parquet::read(&recorded_folder().join("random-access-xeon-16.parquet")).expect("samples");
@@ -121,11 +127,8 @@ fn ratios_to_hpcc_follow_from_the_recorded_rounds() {
     let (messages, threads) = (ratios("mpi"), ratios("threads"));
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README");
     let text = readme.split_whitespace().collect::<Vec<_>>().join(" ");
-    let [a, b, c, d] = messages.try_into().expect("four numbers of ranks");
-    let [e, f, g, h] = threads.try_into().expect("four numbers of ranks");
-    let claim =
-        format!("{a}, {b}, {c} and {d} times the updates of HPCC's own optimised algorithm by messages over Open MPI");
+    let claim = format!("{} the updates of HPCC's optimised algorithm between threads", ends(threads));
     assert!(text.contains(&claim), "README does not say: {claim}");
-    let claim = format!("{e}, {f}, {g} and {h} times between threads");
+    let claim = format!("{} by messages over Open MPI", ends(messages));
     assert!(text.contains(&claim), "README does not say: {claim}");
 }

@@ -98,14 +98,14 @@ fn lines_of_all_screens_of_a_result_fit_into_80_columns() {
     show(&["run", "--no-report", "small.toml", "--out", "r"]);
     let report = show(&["report", "r"]);
     assert!(report.contains("1 core, 2 MiB pages (apex_map.sequential, P = 1, huge)\n"), "{report}");
-    // A machine with one core has two ranks instead.
-    assert!(report.contains("s, by messages, 4 KiB pages (apex_map.two_sided, P = 2, base)\n"), "{report}");
-    assert!(report.contains("alpha 0.00316, L 16384") && !report.contains("cycles/op"), "{report}");
+    assert!(report.contains("alpha 0.00316, L 16384") && !report.contains("4 KiB pages"), "{report}");
+    assert!(report.contains("2 more groups in the report"), "those for comparison with a surface: {report}");
     for arguments in [&["status", "r"][..], &["query", "r"], &["card", "red-storm"], &["card", "red-storm", "--all"]] {
         show(arguments);
     }
     let wide = shown(200, &scratch, &["report", "r"]);
-    assert!(wide.contains("cycles/op") && wide.contains("alpha = 0.00316, L = 16384"), "{wide}");
+    assert!(wide.contains("total") && wide.contains("alpha = 0.00316, L = 16384"), "{wide}");
+    assert!(!wide.contains("cycles/op") && !wide.contains("Details: "), "{wide}");
     assert_fits(200, &["report", "r"], &wide);
 }
 
@@ -248,26 +248,28 @@ fn a_summary_with_limits_fits_a_narrow_terminal() {
         rate: rate(106e9, Some((89.9e9, 125e9))),
         health: Some(health.clone()),
         bytes_per_second: Some(212e9),
-        cycles: Some(1679.0),
         share: Some((rate(share, None), "outstanding misses".into())),
         conformance: None,
     };
     let rows = [row(true, &[Extreme::Corner, Extreme::Worst], 0.18), row(false, &[Extreme::Best], 2.96)];
-    let narrow = summary::text(&rows, Some(80));
+    let narrow = summary::text(&rows, 0, Some(80));
     assert_fits(80, &["summary"], &narrow);
     let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("worst alpha 0.001, L 16384 106 GB/s (89.9 to 125) 18 %, waiting for memory"), "{narrow}");
     assert!(words.contains("296 %, above the limit:") && words.contains("card is wrong"), "{narrow}");
-    assert!(!narrow.contains("disturbed") && !narrow.contains("1679"), "{narrow}");
+    assert!(!narrow.contains("disturbed"), "{narrow}");
     let marked = [row(true, &[Extreme::Best], 1.19)]
         .map(|row| SummaryRow { share: Some((rate(1.19, Some((0.9, 1.5))), "outstanding misses".into())), ..row });
-    let at_120 = summary::text(&marked, Some(120));
+    let at_120 = summary::text(&marked, 0, Some(120));
     assert_fits(120, &["summary"], &at_120);
     assert!(
         at_120.contains("119 %*, waiting for memory") && at_120.contains("* The interval includes 100 %."),
         "{at_120}"
     );
-    let wide = summary::text(&rows, None);
+    let alone = SummaryRow { bytes_per_second: Some(106e9), ..row(true, &[Extreme::Best], 0.18) };
+    assert!(!summary::text(&[alone], 0, None).contains("total"), "one core has the rate of all cores");
+    let wide = summary::text(&rows, 0, None);
+    assert!(wide.contains("total"), "{wide}");
     assert!(wide.contains("18 %, waiting for memory (outstanding misses)") && wide.contains("disturbed"), "{wide}");
 }
 

@@ -75,7 +75,7 @@ fn the_page_of_the_papers_shows_what_is_simulated_and_what_is_missing() {
         "--out",
         &format!("{results}/nic-latency"),
     ]);
-    let text = successful_stdout(&["validate", "--simulated", &results]);
+    let text = successful_stdout(&["validate", "--all", "--simulated", &results]);
     assert!(text.contains("share of two routers (%)") && text.contains("reproduced"), "{text}");
     assert!(text.contains("input: 1 of 1 agree"), "{text}");
     assert!(text.contains("45 more measured values are not simulated: run `make papers` (bluegene-loads, "), "{text}");

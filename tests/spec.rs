@@ -781,3 +781,40 @@ fn a_wrong_answer_is_refused_at_its_place() {
     check_wrong(&value("rate = { max = \"seconds\", where = '»Q« == 1' }"), "unknown", "");
     check_wrong(&value("rate = »\"2 * fast\"«"), "fast", "");
 }
+
+#[test]
+fn ranks_of_a_command_line_replace_those_of_a_sweep_and_kernels_of_one_rank_keep_it() {
+    let with_ranks = |name: &str, ranks: &str| {
+        let sweep = ready::open(Path::new(name), machine(CORES)).expect("a sweep");
+        let other = sweep.with_ranks(ranks, machine(CORES)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((&other.text, &other.name, other.repeat), (&sweep.text, &sweep.name, sweep.repeat));
+        other.points
+    };
+    let kinds = |points: &[Point]| -> BTreeSet<(String, usize)> {
+        points.iter().map(|point| (point.kernel.to_string(), point.ranks)).collect()
+    };
+    let quickstart = with_ranks("quickstart", "2,8");
+    let expected = [("apex_map.sequential", 1), ("apex_map.two_sided", 2), ("apex_map.two_sided", 8)];
+    assert_eq!(kinds(&quickstart), expected.map(|(kernel, ranks)| (kernel.to_owned(), ranks)).into());
+    assert_eq!(quickstart.len(), 3 * 63);
+    let ranks_of = |points: &[Point]| points.iter().map(|point| point.ranks).collect::<BTreeSet<usize>>();
+    assert_eq!(ranks_of(&with_ranks("stream", "1,2, 8")), [1, 2, 8].into());
+    assert_eq!(ranks_of(&with_ranks("stream", "cores")), [CORES].into());
+    // Words per rank follow the ranks.
+    let table = |ranks: &str| {
+        with_ranks("random-access-ranks", ranks)[0].params[N_WORDS.parameter.name].as_f64().expect("a number")
+    };
+    assert_eq!(table("4"), 4.0 * table("1"));
+    let stream = ready::open(Path::new("stream"), machine(CORES)).expect("a sweep");
+    for wrong in ["0", "four", "1-4", "", "1,,2", "2.5"] {
+        let error = stream.with_ranks(wrong, machine(CORES)).expect_err(wrong);
+        assert!(error.message.starts_with(&format!("--ranks {wrong}: ")) && !error.help.is_empty(), "{error}");
+        assert_eq!((error.exit_code(), &error.location), (2, &None), "{error}");
+    }
+    let single = ready::open(Path::new("memory-sizes"), machine(CORES)).expect("a sweep");
+    let error = single.with_ranks("3", machine(CORES)).expect_err("a flag without an effect");
+    assert!(error.message.contains("runs on one rank"), "{error}");
+    let nodes = "[fixed]\nkernel = \"apex_map.two_sided\"\nnodes = 1\nranks_per_node = 2\n";
+    let error = sweep(nodes).expect("a sweep").with_ranks("4", machine(CORES)).expect_err("nodes");
+    assert!(error.message.contains("ranks follows from nodes and ranks_per_node"), "{error}");
+}

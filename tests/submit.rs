@@ -334,9 +334,10 @@ fn a_sweep_that_may_take_too_many_node_hours_is_refused() {
             && messages.contains("max_node_hours in [launch] allows 0.05"),
         "{messages}"
     );
-    let run = ["run", "s.toml", "--submit=slurm", "--dry-run", "--max-node-hours", "1"];
+    let run = ["run", "s.toml", "--submit=slurm", "--dry-run", "--max-node-hours", "1", "--ranks", "1"];
     let (code, messages) = site.apexmap(&run);
     assert_eq!(code, Some(0), "a flag comes before the sweep: {messages}");
+    assert!(messages.contains("--ranks=1"), "the job runs the same points: {messages}");
     let called = std::fs::read_to_string(site.scratch.join("called")).expect("calls");
     assert!(!called.contains("bin/sbatch") && !site.scratch.join("results").exists(), "a dry run submits nothing");
 }

@@ -206,7 +206,7 @@ fn ratios_of_table(page: &str, head: &str) -> Vec<f64> {
 
 #[test]
 fn the_errors_of_simulated_nodes_are_those_of_the_page_about_simulations() {
-    let page = "docs/simulation.md";
+    let page = "docs/appendix/simulation.md";
     for (family, head) in [
         ("simulation random_access", "| ranks | `alltoallv` | `base` |"),
         ("simulation apex_map", "| alpha | L = 1 | 4 |"),

@@ -2,7 +2,7 @@
 //!
 //! Code and documentation:
 //! - `architecture`: imports go downwards, no file or function is too long
-//! - `contributing`: the examples of docs/extending.md compile and run
+//! - `contributing`: the examples of docs/appendix/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide work; generated parts are up to date; examples run
 //! - `doc_pictures`: the pictures of README and guide show what the program draws today
 //! - `published`: numbers and outputs of README and guide follow from samples in tests/recorded
@@ -10,6 +10,7 @@
 //! - `harnesses`: ReFrame reports the numbers of `apexmap query`
 //! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
+//! - `mistakes`: what users type wrongly is answered with the text to type; examples can be pasted
 //!
 //! The program, in the order of its layers:
 //! - `units`: quantities as users write them and as they are printed
@@ -52,6 +53,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and the faults that each of these kernels detects
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
+//! - `quick`: the numbers of `apexmap try`, their table, and their card as JSON for other commands
 //! - `latency`: pointer chases, runs in parts, regions inside the plateaus of levels, ranges from few launches
 //! - `residence`: the rate at which others displace lines of the last cache, from simulated latencies after waits
 //! - `staircase`: sizes of caches and the reach of TLBs from simulated latencies, the table of classic numbers and its
@@ -225,6 +227,7 @@ mod memory;
 mod memory_sizes;
 mod message_rate;
 mod message_rate_mpi;
+mod mistakes;
 mod mock;
 mod models;
 mod mpi;
@@ -246,6 +249,7 @@ mod processes;
 mod protocol;
 mod published;
 mod query;
+mod quick;
 mod quickstart;
 mod random_access;
 mod random_access_mpi;

@@ -107,6 +107,17 @@ pub fn write_user_file(path: &Path, write: impl FnOnce(&mut File) -> Result<()>)
     write(&mut file)
 }
 
+/// Checks, before the contents are computed, that [`write_user_file`] can write to a path.
+pub fn check_user_file(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Error::input(format!("{} is a folder", path.display()), "name a file in it"))
+        }
+        Ok(metadata) if !metadata.is_file() => Ok(()),
+        _ => TemporaryFile::create_next_to(path).map(drop).map_err(|e| access_error("write", path, e)),
+    }
+}
+
 /// Writes complete contents, like [`write_user_file`].
 pub fn write_user_file_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_user_file(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))

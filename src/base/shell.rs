@@ -22,6 +22,32 @@ pub fn quote_words(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String
     words.into_iter().map(|word| quote(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
+/// The first part of a command that only a shell would interpret, such as `|`, `>out`, `*` or `$HOME`. Quotes protect text.
+pub fn shell_syntax(command: &str) -> Option<&str> {
+    let first_word = command.split_whitespace().next()?;
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if first_word.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+        return Some(first_word);
+    }
+    let (mut quote, mut previous, mut is_escaped) = (None, ' ', false);
+    for (place, letter) in command.char_indices() {
+        let rest = &command[place..];
+        let is_variable = || rest[1..].starts_with(|c: char| c.is_alphanumeric() || "_({".contains(c));
+        match (quote, letter) {
+            _ if is_escaped => is_escaped = false,
+            (None | Some('"'), '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '|' | '&' | ';' | '<' | '>' | '*' | '`') => return rest.split_whitespace().next(),
+            (None, '$') if is_variable() => return rest.split_whitespace().next(),
+            (None, '~') if previous.is_whitespace() => return rest.split_whitespace().next(),
+            _ if quote == Some(letter) => quote = None,
+            _ => {}
+        }
+        previous = letter;
+    }
+    None
+}
+
 /// Quotes a word if the shell would otherwise interpret it. Unprintable words become `$'\x1b'`.
 fn quote(word: &OsStr) -> String {
     let needs_no_quotes = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);

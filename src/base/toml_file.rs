@@ -31,6 +31,18 @@ pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
     })
 }
 
+/// Returns JSON as TOML, and other text as it is.
+pub fn from_json(text: String, path: &Path) -> Result<String> {
+    if !text.trim_start().starts_with('{') {
+        return Ok(text);
+    }
+    let table: toml::Table = serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{} is not complete JSON: {error}", path.display());
+        Error::input(message, "write it again, such as by `apexmap try --json`; a TOML file does not begin with {")
+    })?;
+    toml::to_string(&table).map_err(|error| Error::internal(format!("cannot write TOML: {error}")))
+}
+
 /// Maximum bytes of a file that a user names.
 const MAX_BYTES: u64 = 16 << 20;
 

@@ -157,8 +157,8 @@ fn judge_file_system(path: &Path) -> Outcome {
     };
     match SHARED_FILE_SYSTEMS.iter().find(|(kind, _)| *kind == number) {
         Some((_, name)) => Outcome::Passed(format!("on {name}, which is shared between nodes")),
-        None => Outcome::Open(format!(
-            "on a file system of kind {number:#x}, which is not known to be shared; check that compute nodes see the same files"
-        )),
+        None => Outcome::Open(
+            "on a file system that is not known to be shared between nodes; check that compute nodes see the same files".into(),
+        ),
     }
 }

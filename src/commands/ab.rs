@@ -1,18 +1,18 @@
-//! `apexmap ab`: two commands, or two variants of a sweep, in alternating runs, and the ratio of their speeds.
+//! `apexmap ab`: commands, or two variants of a sweep, in alternating runs, and the ratios of their speeds.
 
+use super::ab_progress::AbProgress;
 use super::pretty;
-use super::run_command::{ValueOptions, split_words};
+use super::run_command::ProgramOptions;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::interrupt::{Interrupt, signal_name};
 use apexmap_base::shell::command_line;
 use apexmap_base::terminal::{note, print, print_data};
-use apexmap_base::units::{amount, plural};
+use apexmap_base::units::{Unit, amount, plural};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::kernels::command::Specification;
 use apexmap_pages::compare::regression::SlowdownLimit;
 use apexmap_pages::report;
-use apexmap_results::table::columns;
 use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::sweep::{Machine, Scalar, Sweep, parse_budget, ready};
@@ -20,9 +20,10 @@ use apexmap_study::paired::commands::Commands;
 use apexmap_study::paired::launches::{Launches, measure_once};
 use apexmap_study::paired::result::PairedResult;
 use apexmap_study::paired::sides::{Measured, SideRun, Sides};
-use apexmap_study::paired::{Limits, Ratio, Side, Turn};
+use apexmap_study::paired::{Limits, MAX_SIDES, Pairs, Ratio, Turn, compared_unit, side_name};
 use apexmap_theory::statistics::median;
 use serde::Serialize;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -31,22 +32,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
   apexmap ab 'sort words.txt' 'sort --parallel=2 words.txt'
   apexmap ab './old --input x' './new --input x' --fail-if slower=2% --budget 60s
   apexmap ab './bench -l 1' './bench -l 2' --value 'regex:rate: ([0-9.]+)' --unit GB/s --null
+  apexmap ab 'sort words.txt | uniq' 'sort -u words.txt' --shell sh --warmup 3 --runs 20
   apexmap ab --sweep quickstart --worker-a old/apexmap-worker --worker-b new/apexmap-worker --out results/workers
   apexmap ab --sweep my.toml --set-a pages=huge --set-b pages=base
 
-Runs alternate in blocks ABBA and BAAB, at random. The pair is the unit of the 95 % interval, so that drifts cancel. A run of a sweep \
-measures each point once. Without a shell, pipes need sh -c '...'. docs/command.md explains the numbers.")]
+Runs alternate in blocks such as ABBA, at random. The pair is the unit of the 95 % interval, so that drifts cancel. A run of a sweep \
+measures each point once. Commands start without a shell. docs/command.md explains the numbers.")]
 pub struct Arguments {
-    /// The first command with its arguments
-    #[arg(value_name = "A", required_unless_present = "sweep")]
-    a: Option<String>,
-    /// The second command
-    #[arg(value_name = "B", required_unless_present = "sweep")]
-    b: Option<String>,
+    /// Two or more commands with their arguments; each is compared with the first
+    #[arg(value_name = "COMMAND", required_unless_present = "sweep")]
+    commands: Vec<String>,
     #[command(flatten)]
-    values: ValueOptions,
+    program: ProgramOptions,
     /// Compare launches of this sweep (a file or a ready sweep) instead of two commands
-    #[arg(long, value_name = "SWEEP", conflicts_with_all = ["a", "b"])]
+    #[arg(long, value_name = "SWEEP", conflicts_with = "commands")]
     sweep: Option<PathBuf>,
     /// Worker program of A [default: this program]
     #[arg(long, value_name = "PROGRAM", requires = "sweep")]
@@ -64,10 +63,10 @@ pub struct Arguments {
     #[arg(long, requires = "sweep")]
     trust: bool,
     /// Time of all runs
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_budget)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_budget, conflicts_with = "runs")]
     budget: f64,
-    /// End earlier if the interval of the ratio is this narrow, relative to the ratio
-    #[arg(long, value_name = "WIDTH", default_value_t = 0.01, value_parser = parse_width)]
+    /// End earlier if the interval of each ratio is this narrow, relative to the ratio
+    #[arg(long, value_name = "WIDTH", default_value_t = 0.01, value_parser = parse_width, conflicts_with = "runs")]
     width: f64,
     /// Longest time of one run of a command
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_budget)]
@@ -75,7 +74,7 @@ pub struct Arguments {
     /// Also compare A with itself; its ratio shows what this machine can tell apart
     #[arg(long)]
     null: bool,
-    /// slower=2%: end with code 5 if B is slower than A by more than 2 %, and with code 4 if the runs do not decide this
+    /// slower=2%: end with code 5 if B or a further side is slower than A by more than 2 %, and with code 4 if the runs do not decide this
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
     /// Keep each run and write a page in this result folder; the same command continues
@@ -93,60 +92,111 @@ fn parse_width(text: &str) -> std::result::Result<f64, String> {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
+    let names = arguments.names()?;
     let interrupt = Interrupt::catch();
-    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    let limits = Limits { width: arguments.width, budget: arguments.budget, seed };
-    let names = arguments.names();
+    let limits = arguments.limits();
     let mut sides: Box<dyn Sides> = match &arguments.sweep {
         Some(path) => Box::new(arguments.launches(path)?),
-        None => Box::new(arguments.commands(&names)?),
+        None => Box::new(arguments.commands()?),
     };
+    let unit = compared_unit(sides.column());
     let mut result = arguments.out.as_deref().map(|path| PairedResult::open(path, &names, &*sides)).transpose()?;
-    let mut measured = result.as_ref().map_or(Ok(Measured::default()), |result| result.read_pairs(sides.column()))?;
-    if !measured.pairs.logarithms.is_empty() {
-        note(&format!("continues after {}", plural(measured.pairs.logarithms.len(), "pair")));
+    let mut measured = match &result {
+        Some(result) => result.read_pairs(sides.column())?,
+        None => nothing_measured(names.len()),
+    };
+    if measured.pairs.count() > 0 {
+        note(&format!("continues after {}", plural(measured.pairs.count(), "pair")));
     }
+    let compared: Vec<usize> = (0..names.len()).collect();
     let mut keep = |turn: Turn, run: &SideRun| result.as_mut().map_or(Ok(()), |result| result.keep(turn, run));
-    let check = || interrupt.check();
-    let outcome = measured.measure(&mut *sides, [Side::A, Side::B], &limits, &mut keep, &check);
-    let mut null = Measured::default();
+    let outcome = measure(&mut measured, &mut *sides, &compared, limits, (&interrupt, &mut keep));
+    let mut null = nothing_measured(2);
     let outcome = outcome.and_then(|()| match arguments.null {
-        true => null.measure(&mut *sides, [Side::A, Side::A], &limits, &mut |_, _| Ok(()), &check),
+        true => measure(&mut null, &mut *sides, &[0, 0], limits, (&interrupt, &mut |_, _| Ok(()))),
         false => Ok(()),
     });
-    // The ratio so far is also that of a comparison that did not come to its end.
-    let comparison = Comparison::new(&names, sides.column(), &measured, null.pairs.ratio(), outcome.is_err());
-    let pairs = measured.pairs.logarithms.len();
+    // The ratios so far are also those of a comparison that did not come to its end.
+    let comparison = Comparison::new(&names, sides.column(), &measured, &null.pairs, outcome.is_err());
+    let pairs = measured.pairs.count();
     if let Some(result) = &mut result {
         write(result, pairs)?;
     }
-    match &comparison {
-        Some(comparison) if arguments.json => print_data(&pretty(comparison)?)?,
-        Some(comparison) => print(&comparison.text())?,
-        None => {}
+    if arguments.json {
+        print_data(&pretty(&comparison)?)?;
+    } else if measured.values.iter().any(|values| !values.is_empty()) {
+        print(&comparison.text(&measured.pairs, unit))?;
     }
     outcome.map_err(|error| explain(error, pairs, arguments.out.is_some()))?;
-    let comparison = comparison.ok_or_else(|| {
+    let ratios: Option<Vec<Ratio>> = measured.pairs.ratios().into_iter().collect();
+    let ratios = ratios.ok_or_else(|| {
         Error::measurement("the runs differ so much that no ratio can be given", "give a longer --budget")
     })?;
-    limit.map_or(Ok(()), |limit| judge(&comparison.ratio, limit))
+    limit.map_or(Ok(()), |limit| judge(&ratios, unit, limit))
+}
+
+fn nothing_measured(sides: usize) -> Measured {
+    Measured::new(Pairs::new(sides), vec![Vec::new(); sides])
+}
+
+/// Shows the progress meanwhile.
+fn measure(
+    measured: &mut Measured,
+    sides: &mut dyn Sides,
+    compared: &[usize],
+    limits: Limits,
+    (interrupt, keep): (&Interrupt, &mut dyn FnMut(Turn, &SideRun) -> Result<()>),
+) -> Result<()> {
+    let unit = compared_unit(sides.column());
+    let progress = RefCell::new(AbProgress::new(limits, unit, compared == [0, 0]));
+    let check = || {
+        progress.borrow_mut().tick();
+        interrupt.check()
+    };
+    measured.measure(sides, compared, &limits, keep, &check, &mut |pairs| progress.borrow_mut().update(pairs))
 }
 
 impl Arguments {
-    fn names(&self) -> [String; 2] {
-        if self.sweep.is_none() {
-            return [&self.a, &self.b].map(|text| text.clone().unwrap_or_default());
+    /// Names of the sides.
+    fn names(&self) -> Result<Vec<String>> {
+        if self.program.runs.is_some_and(|runs| runs < 4) {
+            return Err(Error::input("so few runs give no interval", "write --runs 4 or more"));
         }
-        [(&self.worker_a, &self.set_a), (&self.worker_b, &self.set_b)].map(|(worker, settings)| {
+        if self.sweep.is_none() {
+            let help = match self.commands.len() {
+                2..=MAX_SIDES => return Ok(self.commands.clone()),
+                1 => "name another one; `apexmap run --command` measures a single one".to_owned(),
+                _ => format!("compare at most {MAX_SIDES}"),
+            };
+            return Err(Error::input(format!("ab cannot compare {}", plural(self.commands.len(), "command")), help));
+        }
+        let names = [(&self.worker_a, &self.set_a), (&self.worker_b, &self.set_b)].map(|(worker, settings)| {
             let worker = worker.iter().map(|worker| worker.display().to_string());
             let words: Vec<String> = worker.chain(settings.iter().cloned()).collect();
             if words.is_empty() { "as it is".into() } else { words.join(" ") }
-        })
+        });
+        Ok(names.into())
     }
 
-    fn commands(&self, texts: &[String; 2]) -> Result<Commands> {
-        let [a, b] = texts.each_ref().map(|text| specification(text, &self.values, self.time_limit));
-        Commands::new([a?, b?])
+    fn limits(&self) -> Limits {
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+        let runs = self.program.runs.map(|runs| runs as usize);
+        Limits { width: self.width, budget: self.budget, runs, seed }
+    }
+
+    fn commands(&self) -> Result<Commands> {
+        let specifications = self.commands.iter().map(|text| self.specification(text)).collect::<Result<_>>()?;
+        Commands::new(specifications, self.program.warmup.unwrap_or(1))
+    }
+
+    fn specification(&self, text: &str) -> Result<Specification> {
+        let mut table = self.program.to_toml(text)?;
+        table.insert("time_limit".into(), self.time_limit.into());
+        let fault = |message: String| Error::input(message, "`apexmap ab --help` shows examples");
+        let specification: Specification =
+            table.try_into().map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
+        specification.check().map_err(fault)?;
+        Ok(specification)
     }
 
     fn launches(&self, path: &Path) -> Result<Launches> {
@@ -174,21 +224,6 @@ fn setting(text: &str) -> Result<(&str, Scalar)> {
     Ok((name.trim(), Scalar::from_text(value.trim())))
 }
 
-fn specification(text: &str, values: &ValueOptions, time_limit: f64) -> Result<Specification> {
-    let mut table = serde_json::Map::new();
-    table.insert("command".into(), split_words(text)?.into());
-    table.insert("time_limit".into(), time_limit.into());
-    if let Some(values) = values.to_toml()? {
-        let values = serde_json::to_value(values).map_err(|error| Error::internal(error.to_string()))?;
-        table.insert("value".into(), values);
-    }
-    let fault = |message: String| Error::input(message, "`apexmap ab --help` shows examples");
-    let specification: Specification =
-        serde_json::from_value(table.into()).map_err(|error| fault(error.to_string()))?;
-    specification.check().map_err(fault)?;
-    Ok(specification)
-}
-
 fn write(result: &mut PairedResult, pairs: usize) -> Result<()> {
     let samples = result.write(pairs)?;
     let folder = &result.folder;
@@ -213,89 +248,88 @@ fn explain(error: Error, pairs: usize, is_kept: bool) -> Error {
 
 #[derive(Serialize)]
 struct Comparison<'a> {
-    a: &'a str,
-    b: &'a str,
+    sides: Vec<ComparedSide<'a>>,
     /// The compared column; absent for sweeps, which compare the geometric mean over their points.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<&'a str>,
-    /// Medians of A and B, in the base unit of the column.
-    medians: [f64; 2],
-    ratio: Ratio,
     null: Option<Ratio>,
     repeated_blocks: usize,
     disturbed_blocks: usize,
     /// Whether a signal or a failed run ended the comparison.
     interrupted: bool,
-    #[serde(skip)]
-    is_budget_spent: bool,
+}
+
+#[derive(Serialize)]
+struct ComparedSide<'a> {
+    side: String,
+    name: &'a str,
+    /// In the base unit of the column.
+    median: Option<f64>,
+    /// The speed relative to A; absent before the second pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<Ratio>,
 }
 
 impl<'a> Comparison<'a> {
-    /// `None` before the second pair.
-    fn new(
-        [a, b]: &'a [String; 2],
-        column: Option<&'a str>,
-        measured: &Measured,
-        null: Option<Ratio>,
-        interrupted: bool,
-    ) -> Option<Self> {
-        let (pairs, values) = (&measured.pairs, &measured.values);
-        Some(Self {
-            a,
-            b,
+    fn new(names: &'a [String], column: Option<&'a str>, measured: &Measured, null: &Pairs, interrupted: bool) -> Self {
+        let pairs = &measured.pairs;
+        let ratios = [vec![None], pairs.ratios()].concat();
+        let sides = names.iter().zip(&measured.values).zip(ratios).enumerate();
+        let sides = sides.map(|(side, ((name, values), ratio))| ComparedSide {
+            side: side_name(side),
+            name,
+            median: median(values),
+            ratio,
+        });
+        Self {
+            sides: sides.collect(),
             column,
-            medians: values.each_ref().map(|values| median(values).unwrap_or(f64::NAN)),
-            ratio: pairs.ratio()?,
-            null,
+            null: null.ratios().first().copied().flatten(),
             repeated_blocks: pairs.repeated,
             disturbed_blocks: pairs.disturbed,
             interrupted,
-            is_budget_spent: pairs.is_budget_spent,
-        })
+        }
     }
 
-    /// The last line has the ratio.
-    fn text(&self) -> String {
+    /// The last lines have the ratios.
+    fn text(&self, pairs: &Pairs, unit: Unit) -> String {
         let mut text = String::new();
-        for (side, name, median) in [("A", self.a, self.medians[0]), ("B", self.b, self.medians[1])] {
-            let value = self.column.map(|column| amount(median, columns::describe(column).unit) + "  ");
+        for ComparedSide { side, name, median, .. } in &self.sides {
+            let value = median.filter(|_| self.column.is_some()).map(|median| amount(median, unit) + "  ");
             text += &format!("{side}  {}{name}\n", value.unwrap_or_default());
         }
-        let (repeated, disturbed, blocks) = (self.repeated_blocks, self.disturbed_blocks, self.ratio.pairs / 2);
+        let (repeated, disturbed, blocks) = (self.repeated_blocks, self.disturbed_blocks, pairs.count() / 2);
         if repeated + disturbed > 0 {
             text += &format!(
                 "other activity: {repeated} blocks were measured again, {disturbed} of {blocks} count although they were disturbed\n"
             );
         }
         if let Some(null) = self.null {
-            text +=
-                &format!("null: {}\n", null.sentence().replacen("B is", "A is", 1).replacen("as A", "as itself", 1));
+            text += &format!("null: {}\n", null.null_sentence());
         }
-        if self.is_budget_spent {
-            text += "the budget ended the comparison before its interval was as narrow as --width; a longer --budget narrows it\n";
+        if pairs.is_budget_spent {
+            text += "the budget ended the comparison before its intervals were as narrow as --width; a longer --budget narrows them\n";
         }
         if self.interrupted {
-            text += &format!("interrupted after {}\n", plural(self.ratio.pairs, "pair"));
+            text += &format!("interrupted after {}\n", plural(pairs.count(), "pair"));
         }
-        if !self.ratio.is_decided() {
-            text += "undecided: the interval includes 1\n";
-        }
-        text + &self.ratio.sentence() + "\n"
+        text + &pairs.sentences(unit).iter().map(|sentence| format!("{sentence}\n")).collect::<String>()
     }
 }
 
-/// Fails if B is slower than the limit allows, or if the runs do not decide this.
-fn judge(ratio: &Ratio, limit: SlowdownLimit) -> Result<()> {
+/// Fails if a side is slower than the limit allows, or if the runs do not decide this.
+fn judge(ratios: &[Ratio], unit: Unit, limit: SlowdownLimit) -> Result<()> {
     let slowest = 1.0 / limit.slowdown;
-    if ratio.high < slowest {
-        let message = format!("{}: it is slower than the limit of {slowest:.3}", ratio.sentence());
+    if let Some((side, ratio)) = (1..).zip(ratios).find(|(_, ratio)| ratio.high < slowest) {
+        let sentence = ratio.sentence(&side_name(side), unit);
+        let message = format!("{sentence}: beyond the limit of {:.3}", limit.slowdown);
         let help = "find what changed; the ratio is beyond the noise of these runs";
         return Err(Error::new(ErrorKind::Regression, message, help));
     }
-    if ratio.low < slowest {
+    if let Some((side, _)) = (1..).zip(ratios).find(|(_, ratio)| ratio.low < slowest) {
         note("the interval includes the limit of --fail-if");
         return Err(Error::measurement(
-            "the runs do not decide whether B is slower than the limit",
+            format!("the runs do not decide whether {} is slower than the limit", side_name(side)),
             "give a longer --budget, or a quiet machine",
         ));
     }

@@ -1,7 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::classic_text;
-use super::conclude::{Shown, conclude, display};
+use super::conclude::{Shown, conclude, display_stage};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::provenance::Host;
 use apexmap_base::terminal::{can_answer, note, print};
@@ -14,19 +14,22 @@ use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_run::campaign::{Campaign, Conduct, Measured, Request, local};
+use apexmap_run::drive::plan::Plan;
 use apexmap_run::launch::{self, LauncherEntry, hosts};
-use apexmap_run::sweep::{self, Machine};
+use apexmap_run::sweep::{self, Machine, parse_budget};
 use apexmap_study::calibrate::counts::{Costs, shorten};
 use apexmap_study::calibrate::{self, Probe};
 use apexmap_theory::machine::Card;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap calibrate                                     this machine, messages between threads
   apexmap calibrate --card models/mine.toml
+  apexmap calibrate --budget 60s                        less precise; again to continue
   apexmap calibrate --device gpu0                       a GPU, as apexmap devices lists it
   apexmap calibrate --launcher srun --ranks-per-node 1 \\
       --worker target/release/apexmap-worker --out results/network
@@ -56,6 +59,9 @@ pub struct Arguments {
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
+    /// Time for all stages together, such as 90s; the same command later continues [default: at most 2 min for each stage and launch]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
+    budget: Option<f64>,
     /// Launches per rank count; with several, the intervals of the card include the differences between launches
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     launches: u32,
@@ -77,12 +83,19 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
     PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
 }
 
+/// A stage's number and name, and its share of the budget that is left.
+type Stage = (&'static str, f64);
+
 /// Every calibration has two stages, and over MPI one before them that chooses the numbers of messages.
-const COUNTS_STAGE: &str = "stage 1 of 3: time of messages";
-const STAGES_OF_THREADS: [&str; 2] =
-    ["stage 1 of 2: caches, memory and messages", "stage 2 of 2: edges of caches and of address translation"];
-const STAGES_OF_MPI: [&str; 2] =
-    ["stage 2 of 3: caches, memory and messages", "stage 3 of 3: edges of caches and of address translation"];
+const COUNTS_STAGE: Stage = ("stage 1 of 3: time of messages", 0.1);
+const STAGES_OF_THREADS: [Stage; 2] = [
+    ("stage 1 of 2: caches, memory and messages", 0.75),
+    ("stage 2 of 2: edges of caches and of address translation", 1.0),
+];
+const STAGES_OF_MPI: [Stage; 2] = [
+    ("stage 2 of 3: caches, memory and messages", 0.75),
+    ("stage 3 of 3: edges of caches and of address translation", 1.0),
+];
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     match arguments.device {
@@ -101,7 +114,7 @@ fn measure_device(arguments: &Arguments, number: u64) -> Result<()> {
     let device = choose(list_apart()?, number)?;
     let (host, mut stages) = (provenance::host(), Stages::new(arguments));
     let probes = calibrate::device::probes(&device);
-    let stage = "stage 1 of 1: caches and memory of the device";
+    let stage = ("stage 1 of 1: caches and memory of the device", 1.0);
     let (_, measured) = stages.measure(&probes, &calibrate::device::blocks(&device), stage)?;
     let samples = stages.samples()?.current();
     if samples.is_empty() {
@@ -154,7 +167,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
     calibrate::require_one_node_type(&stages.samples()?.current())?;
     let further = calibrate::second_stage(&probes, &calibrate::first_stage_samples(&stages.samples()?), &host)?;
     if further.is_empty() {
-        note(&format!("{edge_stage}: the first latencies show no edge"));
+        note(&format!("{}: the first latencies show no edge", edge_stage.0));
     } else {
         probes = calibrate::merge_stages(probes, further);
         (campaign, measured) = stages.measure(&probes, &shapes, edge_stage)?;
@@ -192,6 +205,8 @@ struct Stages<'a> {
     /// The `launch` table of each sweep.
     launch: String,
     folder: PathBuf,
+    /// Rest of the budget after the earlier stages, in seconds.
+    budget: Option<f64>,
     /// Whether the card may have numbers of a disturbed machine.
     allows_disturbed: bool,
     /// Whether an earlier calibration measured this folder without writing a card. `--allow-disturbed` then takes its samples.
@@ -214,7 +229,8 @@ impl<'a> Stages<'a> {
         let folder = result_folder(arguments);
         let was_refused = !Folder { path: folder.clone() }.own_card().is_file();
         let (allows_disturbed, replaces) = (arguments.allow_disturbed, arguments.replace);
-        Self { arguments, launch, folder, allows_disturbed, was_refused, is_checked: false, replaces }
+        let budget = arguments.budget;
+        Self { arguments, launch, folder, budget, allows_disturbed, was_refused, is_checked: false, replaces }
     }
 
     /// Those of the folder's last plan are current.
@@ -223,8 +239,8 @@ impl<'a> Stages<'a> {
     }
 
     /// Failed points are the inner result, because the caller continues with the rest.
-    fn measure(&mut self, probes: &[Probe], shapes: &[Probe], stage: &'static str) -> Result<(Campaign, Result<()>)> {
-        let arguments = self.arguments;
+    fn measure(&mut self, probes: &[Probe], shapes: &[Probe], (stage, share): Stage) -> Result<(Campaign, Result<()>)> {
+        let (arguments, begun_at) = (self.arguments, Instant::now());
         let text = calibrate::sweep(&[probes, shapes].concat(), &self.launch, arguments.launches);
         let sweep = sweep::parse(&text, &self.folder.join("sweep.toml"), Machine::detect())?;
         let request = Request {
@@ -233,6 +249,7 @@ impl<'a> Stages<'a> {
             machine: arguments.machine.clone(),
             hosts: arguments.hosts.clone(),
             hostfile: arguments.hostfile.clone(),
+            budget: self.budget.map(|left| share * left),
             ..Request::default()
         };
         let campaign = Cluster::load()?.planner(&request).plan_sweep(sweep)?;
@@ -246,6 +263,7 @@ impl<'a> Stages<'a> {
         } else {
             self.measure_if_quiet(&campaign, conduct)?
         };
+        self.budget = self.budget.map(|left| (left - begun_at.elapsed().as_secs_f64()).max(1.0));
         match carried_out.and_then(|measured| conclude(&campaign, measured, conduct, Shown::Nothing)) {
             Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
             measured => Ok((campaign, measured)),
@@ -256,9 +274,8 @@ impl<'a> Stages<'a> {
     fn measure_if_quiet(&mut self, campaign: &Campaign, conduct: Conduct) -> Result<Result<Measured>> {
         let checks = !self.is_checked && !self.allows_disturbed;
         self.is_checked = true;
-        let measured = local::carry_out(campaign, None, Conduct { ends_if_noisy: checks, ..conduct }, &|plan| {
-            display(plan, Some(&campaign.folder))
-        });
+        let view = |plan: &Plan| display_stage(plan, &campaign.folder, conduct.stage);
+        let measured = local::carry_out(campaign, None, Conduct { ends_if_noisy: checks, ..conduct }, &view);
         match measured {
             Err(error) if checks && error.kind == ErrorKind::Regression => {
                 if !agrees()? {
@@ -268,7 +285,7 @@ impl<'a> Stages<'a> {
                     ));
                 }
                 self.allows_disturbed = true;
-                Ok(local::carry_out(campaign, None, conduct, &|plan| display(plan, Some(&campaign.folder))))
+                Ok(local::carry_out(campaign, None, conduct, &view))
             }
             measured => Ok(measured),
         }

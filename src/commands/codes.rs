@@ -2,6 +2,7 @@
 
 use super::opened::Opened;
 use super::plot;
+use super::selection::Selection;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::terminal::{print, print_in_red, terminal_width, wrap_lines};
@@ -30,6 +31,8 @@ pub struct Arguments {
     /// Add the codes of a TOML file [default: codes.toml in the result]
     #[arg(long, value_name = "FILE")]
     codes: Option<PathBuf>,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -40,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         Some(result) => {
             let opened = Opened::open(result)?;
-            let samples = opened.samples()?.current();
+            let samples = arguments.selection.choose(&opened.samples()?.current())?;
             let manifest = opened.known_folder().and_then(|folder| Manifest::read(folder).ok());
             let node = manifest.map(|manifest| manifest.plain_node()).unwrap_or_default();
             print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), &opened)?, &node)?)?;
@@ -50,7 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn list(codes: &[Code]) -> String {
-    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).with_width(terminal_width());
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left])
+        .with_width(Some(terminal_width().unwrap_or(100)));
     table.add_row(["code", "alpha", "L", "estimated from"]);
     for code in codes {
         let source = if code.source.is_empty() { String::new() } else { format!(" ({})", code.source) };
@@ -71,7 +75,7 @@ fn rates(samples: &Samples, codes: &[Code], node: &PlainNode) -> Result<String> 
         ));
     }
     let aligns = [Align::Left, Align::Right, Align::Right].into_iter().chain(columns.iter().map(|_| Align::Right));
-    let mut table = TextTable::new(aligns);
+    let mut table = TextTable::new(aligns).with_width(terminal_width());
     let labels: Vec<String> = columns.iter().map(|column| column.group().plain_label(node)).collect();
     table.add_row(["code", "alpha", "L"].map(str::to_owned).into_iter().chain(labels.iter().cloned()));
     let mut notes = Vec::new();

@@ -305,7 +305,7 @@ fn give_cores(machines: &mut [Machine], cores: &[String]) -> Result<()> {
 fn card(given: &str) -> Result<Option<Card>> {
     let published = apexmap_theory::machine::is_published(given);
     let path = Path::new(given);
-    match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml")) {
+    match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml" || end == "json")) {
         true => Card::find(given).map(Some),
         false => Ok(None),
     }

@@ -20,6 +20,13 @@ pub fn display(plan: &Plan, folder: Option<&Path>) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan, folder))
 }
 
+/// The same for a command of several runs, with the name of this one.
+pub fn display_stage(plan: &Plan, folder: &Path, stage: Option<&'static str>) -> Box<dyn Watcher> {
+    let mut progress = Progress::new(plan, Some(folder));
+    progress.stage = stage;
+    Box::new(progress)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The numbers, then the place of the report that is written, with fits of models if they are wanted.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks and of STREAM, and the output of Intel's Memory Latency Checker. \
 Each file counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
-everywhere that it is imported. It can be neither resumed nor measured into. docs/results.md lists the quantities.")]
+everywhere that it is imported. It can be neither resumed nor measured into. docs/appendix/results.md lists the quantities.")]
 pub struct Arguments {
     /// Text outputs of the programs
     #[arg(required = true, value_name = "FILE")]

@@ -136,7 +136,9 @@ fn demonstrate(codes: Option<&Path>) -> Result<()> {
 fn print_screen(located: &Located, notes: &[String], is_traced: bool) -> Result<()> {
     let width = if is_traced { error_width() } else { terminal_width() }.unwrap_or(80);
     let table = screen::text(located, width);
-    let text = [table, notes.join("\n")].join("\n");
+    let is_urgent = notes.iter().any(|note| note.starts_with("Not traced"));
+    let notes = notes.join("\n");
+    let text = if is_urgent { [notes, table] } else { [table, notes] }.join("\n");
     let text = format!("{}\n", wrap_lines(text.trim_end(), Some(width)));
     if is_traced {
         note_raw(&text);

@@ -1,6 +1,7 @@
 //! The commands: one file each, and one line each in `commands!`, by their purpose.
 
 mod ab;
+mod ab_progress;
 mod archive;
 mod calibrate;
 mod card;
@@ -27,12 +28,13 @@ mod query;
 mod report;
 mod run;
 mod run_command;
+mod run_trial;
 mod selection;
 mod show;
 mod site;
 mod status;
 mod sweeps;
-mod try_launch;
+mod try_numbers;
 mod validate;
 
 use apexmap_base::error::{Error, Result};
@@ -75,7 +77,9 @@ commands! {
         Run => run,
         /// List the ready sweeps by the question they answer; print or write them
         Sweeps => sweeps,
-        /// Measure basic latencies and bandwidths, and write a machine card
+        /// Show latencies, bandwidths, GUPS and STREAM triad of this machine in ten seconds
+        Try => try_numbers,
+        /// Measure all basic latencies and bandwidths, and write a machine card
         Calibrate => calibrate,
     }
     more {
@@ -115,7 +119,7 @@ commands! {
         Compare => compare,
     }
     more {
-        /// Compare two commands in alternating runs: the ratio of their speeds, with its interval
+        /// Compare commands in alternating runs: the ratio of their speeds, with its interval
         Ab => ab,
         /// List known codes with their places on the map; with a result, their rates on this machine
         Codes => codes,
@@ -138,8 +142,6 @@ commands! {
     "Clusters":
     first {}
     more {
-        /// Launch a sweep's ranks for a few seconds; show their placement and first network numbers
-        Try => try_launch,
         /// Show the settings of the site file and their origins; test them
         Site => site,
     }

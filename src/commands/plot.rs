@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
   apexmap plot h100 surface --out h100.svg
-  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
+  apexmap plot results/quickstart bottleneck --where 'P == 1'     needs a card
   apexmap plot results/quickstart elasticity --x alpha --y L --where 'P == 1'
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.pdf
-  apexmap plot results/quickstart contour --where 'P == 1' --codes        (mark STREAM, GUPS and other codes)
+  apexmap plot results/quickstart contour --where 'P == 1' --codes        mark STREAM, GUPS and other codes
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result: folder, archive, report.html or Parquet file of samples; or a published machine with printed rates, such as h100
@@ -78,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn draw(arguments: &Arguments) -> Result<()> {
+    arguments.out.as_deref().map_or(Ok(()), figure::check_output)?;
     let opened = Opened::open(&arguments.result)?;
     let samples = arguments.selection.choose(&opened.samples()?)?;
     let (_, kind) =

@@ -32,6 +32,8 @@ const FRAME: Duration = Duration::from_millis(200);
 const REST: u32 = 200;
 
 pub struct Progress {
+    /// Name of this run if it is one of several: `stage 2 of 2: edges of caches`.
+    pub stage: Option<&'static str>,
     view: Option<LiveView>,
     started: Instant,
     /// Seconds from then to the first launch, when the budget begins.
@@ -62,6 +64,7 @@ impl Progress {
         let now = Instant::now();
         let counts = RunCounts::new(plan.entries.len(), plan.blocks, plan.repeat);
         Self {
+            stage: None,
             view: LiveView::new(plan, folder),
             started: now,
             waited: 0.0,
@@ -93,9 +96,14 @@ impl Progress {
         Some(((self.elapsed_seconds() - self.waited).clamp(0.0, budget), budget))
     }
 
-    /// The samples, the remaining time, and the points done; with a budget its passed time, and the points that have a sample.
+    /// The samples, the remaining time, and the points done; with a budget its passed time, and the points that have a sample. The
+    /// budget of a stage is a limit that it seldom needs.
     fn counts(&self, left: f64, samples: f64) -> String {
         if let Some((passed, budget)) = self.spent() {
+            if let Some(stage) = self.stage {
+                let (passed, left) = (units::seconds(passed.floor()), describe_seconds(left));
+                return format!("{stage}: {passed} so far, {left} left; {}", self.counts.coverage_text());
+            }
             let (passed, budget) = (units::seconds(passed.floor()), units::seconds(budget));
             return format!("{passed} of {budget}, {}", self.counts.coverage_text());
         }
@@ -137,7 +145,11 @@ impl Progress {
                 let measured = self.counts.samples as f64;
                 let share = measured / (measured + outlook.samples).max(1.0);
                 // The bar never moves back, although the forecast can grow.
-                self.filled = self.filled.max(spent.map_or(share, |(passed, budget)| passed / budget));
+                let of_time = spent.map_or(share, |(passed, budget)| match self.stage {
+                    Some(_) => passed / (passed + outlook.seconds).max(1.0),
+                    None => passed / budget,
+                });
+                self.filled = self.filled.max(of_time);
                 view.draw(self.filled, &[&counts, &now, health]);
             }
             None if health.is_empty() => note(&format!("{counts}; {now}")),

@@ -51,6 +51,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(out) = &arguments.out {
+        if out.extension().is_some_and(|end| end != "html" && end != "htm") {
+            let help = format!("--out {}", out.with_extension("html").display());
+            return Err(Error::input(format!("the page is HTML, not {}", out.display()), help));
+        }
+        new_file::check_user_file(out)?;
+    }
     let models = arguments.models.read()?;
     let opened = Opened::open(&arguments.result)?;
     let opened = if arguments.out.is_some() { opened.into_copy()? } else { opened };
@@ -148,7 +155,7 @@ pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
         return print_quietness(&Health::from_samples(&current));
     }
     let numbers = report::numbers(folder, samples)?;
-    print(&summary::text(&numbers.rows, terminal_width()))?;
+    print(&summary::text(&numbers.rows, numbers.more_groups, terminal_width()))?;
     print(&numbers.answers)?;
     print_quietness(&numbers.health)?;
     print(&numbers.declared.as_ref().map_or(String::new(), Declared::lines))
@@ -156,7 +163,7 @@ pub fn print_numbers(folder: &Folder, samples: &Samples) -> Result<()> {
 
 fn print_quietness(health: &Health) -> Result<()> {
     match health.banner() {
-        Some(banner) => print_in_red(&banner.to_string()),
+        Some(banner) => print_in_red(&banner.short()),
         None => print(&format!("{}\n", health.sentence())),
     }
 }

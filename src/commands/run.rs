@@ -3,6 +3,7 @@
 use super::card::CardArguments;
 use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
 use super::run_command::CommandOptions;
+use super::run_trial;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_cluster::find_nodes;
@@ -34,6 +35,10 @@ pub struct Arguments {
     /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
     #[arg(long)]
     pub trust: bool,
+    /// Only try the largest launch for a few seconds: show the placement of its ranks, the time of a barrier and of messages, and keep
+    /// no files. Run it where the sweep will run, such as in an allocation
+    #[arg(long, conflicts_with_all = ["command", "submit", "dry_run", "each_node", "replace"])]
+    trial: bool,
     #[command(flatten)]
     pub card: CardArguments,
     /// Measure points again that failed in an earlier run
@@ -75,6 +80,9 @@ pub enum FailIf {
 pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.part {
         return measure::run(&arguments.request, path, &|plan| display(plan, None));
+    }
+    if arguments.trial {
+        return run_trial::run(&arguments.request, Consent::from_flag(arguments.trust));
     }
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));

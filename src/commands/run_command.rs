@@ -2,7 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
-use apexmap_base::shell::command_line;
+use apexmap_base::shell::{command_line, quote_words, shell_syntax};
 use apexmap_measure::kernels::command::ValueSpec;
 use apexmap_run::sweep::{self, Sweep, command};
 use std::path::{Path, PathBuf};
@@ -17,30 +17,48 @@ pub struct CommandOptions {
     #[arg(long = "axis", value_name = "NAME=VALUES", requires = "command", display_order = 21)]
     axes: Vec<String>,
     #[command(flatten)]
-    values: ValueOptions,
+    program: ProgramOptions,
 }
 
-/// Where a command's values are.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct ValueOptions {
+/// How a program runs, and where its values are.
+#[derive(clap::Args, Clone, Debug, Default, PartialEq)]
+#[group(conflicts_with = "sweep")]
+pub struct ProgramOptions {
     /// A value of a run: wall, user, system, maxrss, regex:PATTERN with the number in parentheses, or json:PATH [default: wall]
     #[arg(long = "value", value_name = "VALUE", display_order = 22)]
     values: Vec<String>,
     /// The unit that the program prints, such as GB/s; repeated for further values
     #[arg(long = "unit", value_name = "UNIT", requires = "values", display_order = 23)]
     units: Vec<String>,
+    /// Start commands by this shell, such as sh or 'bash -e'; its start counts
+    #[arg(long, value_name = "SHELL", display_order = 24)]
+    shell: Option<String>,
+    /// Runs of a command before the first one that counts [default: 1 in ab, otherwise 0]
+    #[arg(long, value_name = "N", display_order = 25)]
+    pub warmup: Option<u32>,
+    /// Measure exactly this number of runs of each command
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), display_order = 26)]
+    pub runs: Option<u32>,
+    /// An untimed command before each run
+    #[arg(long, value_name = "COMMAND", visible_alias = "prepare", display_order = 27)]
+    setup: Option<String>,
+    /// An untimed command after each run
+    #[arg(long, value_name = "COMMAND", visible_alias = "conclude", display_order = 28)]
+    cleanup: Option<String>,
+    /// Exit codes that count [default: 0]
+    #[arg(long, value_name = "CODE,...", value_delimiter = ',', display_order = 29)]
+    success: Vec<u8>,
 }
 
 impl CommandOptions {
     /// The result folder `out` gives the name of the sweep. `None` without a command.
     pub fn sweep(&self, out: Option<&Path>) -> Result<Option<Sweep>> {
         let Some(command) = &self.command else {
-            return match self.values.values.first() {
-                Some(value) => {
-                    Err(Error::input(format!("--value {value} needs --command"), "write values of a sweep in its file"))
-                }
-                None => Ok(None),
-            };
+            if self.program == ProgramOptions::default() {
+                return Ok(None);
+            }
+            let message = "a flag about the runs of a command, such as --value, needs --command";
+            return Err(Error::input(message, "for a sweep, write keys such as value, setup or success in its file"));
         };
         let name = out.and_then(Path::file_name).map_or_else(|| "command".into(), |name| name.to_string_lossy());
         let path = PathBuf::from(format!("{name}.toml"));
@@ -53,10 +71,9 @@ impl CommandOptions {
     }
 
     fn text(&self, command: &str) -> Result<String> {
-        let arguments = split_words(command)?;
-        let mut fixed =
-            Table::from_iter([("kernel".to_owned(), "command".into()), ("command".to_owned(), arguments.into())]);
-        fixed.extend(self.values.to_toml()?.map(|values| ("value".to_owned(), values)));
+        let mut fixed = self.program.to_toml(command)?;
+        fixed.insert("kernel".to_owned(), "command".into());
+        fixed.extend(self.program.warmup.map(|runs| ("warm_up_first".to_owned(), runs.into())));
         let (mut axes, mut varied) = (Table::new(), Vec::new());
         for text in &self.axes {
             let (name, values) = axis(text)?;
@@ -66,7 +83,8 @@ impl CommandOptions {
             }
         }
         let values = fixed.get("value").map_or_else(Vec::new, |values| values.as_array().cloned().unwrap_or_default());
-        let repeat = Table::from_iter([("width".to_owned(), 0.05.into())]);
+        let repeat = self.program.runs.map_or(("width", 0.05.into()), |runs| ("min", runs.into()));
+        let repeat = Table::from_iter([(repeat.0.to_owned(), repeat.1)]);
         let tables = [("fixed", fixed), ("axes", axes), ("repeat", repeat)];
         let mut file = Table::from_iter(
             [("title".to_owned(), Value::from(shorten(command)))]
@@ -84,9 +102,31 @@ impl CommandOptions {
     }
 }
 
-impl ValueOptions {
-    /// For a sweep file; `None` for the wall time.
-    pub fn to_toml(&self) -> Result<Option<Value>> {
+impl ProgramOptions {
+    /// The command with its keys for the part `[fixed]` of a sweep.
+    pub fn to_toml(&self, command: &str) -> Result<Table> {
+        let mut table = Table::from_iter([("command".to_owned(), self.words(command)?.into())]);
+        table.extend(self.value()?.map(|values| ("value".to_owned(), values)));
+        for (key, command) in [("setup", &self.setup), ("cleanup", &self.cleanup)] {
+            let words = command.as_ref().map(|command| self.words(command)).transpose()?;
+            table.extend(words.map(|words| (key.to_owned(), words.into())));
+        }
+        let codes: Vec<u32> = self.success.iter().copied().map(u32::from).collect();
+        table.extend((!codes.is_empty()).then(|| ("success".to_owned(), codes.into())));
+        Ok(table)
+    }
+
+    fn words(&self, command: &str) -> Result<Vec<String>> {
+        let shell = match self.shell.as_deref() {
+            None | Some("none") => return split_words(command),
+            Some("default") => "sh",
+            Some(shell) => shell,
+        };
+        Ok(split_words(shell)?.into_iter().chain(["-c".into(), command.into()]).collect())
+    }
+
+    /// `None` for the wall time.
+    fn value(&self) -> Result<Option<Value>> {
         let units = self.units.iter().map(Some).chain(std::iter::repeat(None));
         let several = self.values.len() > 1;
         let mut list = Vec::new();
@@ -160,6 +200,12 @@ fn axis(text: &str) -> Result<(String, Value)> {
     };
     let (name, values) = text.split_once('=').ok_or_else(|| fault("there is no =".into()))?;
     command::check_name(name.trim()).map_err(fault)?;
+    let dashed = values.split_once('-').filter(|(from, to)| command::is_number(from) && command::is_number(to));
+    if let Some((from, to)) = dashed {
+        let step = if from == "0" { "+1" } else { "" };
+        let help = format!("write --axis {name}={from}..{to}{step}");
+        return Err(Error::input(format!("--axis {text}: a range has two dots"), help));
+    }
     let range = values.split_once("..").map(|(from, end)| match (end.split_once('*'), end.split_once('+')) {
         (Some((to, factor)), _) => (from, to, "factor", scalar(factor)),
         (None, Some((to, step))) => (from, to, "step", scalar(step)),
@@ -192,12 +238,17 @@ fn scalar(text: &str) -> Value {
 }
 
 /// As a shell splits them. There are no variables, patterns or pipes.
-pub fn split_words(text: &str) -> Result<Vec<String>> {
-    match shell_words::split(text) {
-        Err(_) => Err(Error::input(format!("the command {text} has an open quote"), "close it, or write \\ before it")),
-        Ok(words) if words.is_empty() => {
-            Err(Error::input("the command is empty", "write a program with its arguments: './bench --size {bytes}'"))
-        }
-        Ok(words) => Ok(words),
+fn split_words(text: &str) -> Result<Vec<String>> {
+    let words = shell_words::split(text).map_err(|_| {
+        Error::input(format!("the command {text} has an open quote"), "close it, or write \\ before it")
+    })?;
+    if words.is_empty() {
+        let help = "write a program with its arguments: './bench --size {bytes}'";
+        return Err(Error::input("the command is empty", help));
     }
+    let Some(part) = shell_syntax(text) else { return Ok(words) };
+    let by_shell = quote_words(["sh", "-c", text]);
+    let help =
+        format!("write {by_shell} as the command, or add --shell sh; if {part} is an argument, write it in quotes");
+    Err(Error::input(format!("{part} needs a shell, and the command has none: {text}"), help))
 }

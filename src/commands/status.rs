@@ -41,7 +41,7 @@ pub struct Arguments {
     /// List the columns of the samples instead: name, name in the papers, unit, values and meaning
     #[arg(long, conflicts_with_all = ["all", "json", "exit_code"])]
     columns: bool,
-    /// Print the state as JSON; docs/results.md lists the fields
+    /// Print the state as JSON; docs/appendix/results.md lists the fields
     #[arg(long)]
     json: bool,
     /// End with the exit code of the state

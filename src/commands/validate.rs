@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap validate
+  apexmap validate                           how many values agree
+  apexmap validate --all                     ... and each value
   apexmap validate --format json
   apexmap validate --report validation       write an HTML page with figures: validation/validate.html
   apexmap validate --simulated results/papers   with the values of `make papers`
@@ -22,7 +23,10 @@ pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
-    /// Write an HTML page with figures into this folder instead
+    /// Print each value, the papers' tables and the fits, too
+    #[arg(long, conflicts_with = "format")]
+    all: bool,
+    /// Also write an HTML page with all values and figures into this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "format")]
     report: Option<PathBuf>,
     /// The results of `make papers`
@@ -33,14 +37,18 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let simulations = read_simulations(&arguments.simulated)?;
     let report = validate::validate(simulations.as_ref())?;
-    if let Some(folder) = &arguments.report {
-        return print(&format!("report: {}\n", apexmap_pages::validation::write(&report, folder)?.display()));
-    }
+    let width = terminal_width();
     print(&match arguments.format {
-        Format::Table => report.text(terminal_width()),
+        Format::Table if arguments.all => report.short_text(width) + &report.text(width),
+        Format::Table => report.short_text(width),
         Format::Json => pretty(&report)?,
         Format::Toml => toml(&report)?,
-    })
+    })?;
+    match &arguments.report {
+        Some(folder) => print(&format!("report: {}\n", apexmap_pages::validation::write(&report, folder)?.display())),
+        None if arguments.all || arguments.format != Format::Table => Ok(()),
+        None => print("`--all` prints each value, `--report FOLDER` writes a page with all values and figures\n"),
+    }
 }
 
 /// `None` if `make papers` has not run.

@@ -23,7 +23,7 @@ pub fn text(located: &Located, width: usize) -> String {
 pub fn programs(programs: &[(&str, Located)]) -> String {
     let aligns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = TextTable::new(aligns);
-    table.add_row(["share", "misses", "kind", "data", "alpha", "L", "line"]);
+    table.add_row(["share", "misses 2nd/last", "kind", "data", "alpha", "L", "line"]);
     for (name, located) in programs {
         table.add_heading(*name);
         let shown = &located.lines[..rows(&located.lines)];
@@ -47,7 +47,6 @@ pub fn percent(shares: &[f64]) -> Vec<u64> {
 }
 
 pub fn sentence(located: &Located) -> String {
-    let [(cache, size), _] = located.caches;
     if located.is_flat() {
         let unnamed: f64 = located.lines.iter().filter(|part| !part.is_line).map(|part| part.share).sum();
         let place = match 100.0 * unnamed {
@@ -61,6 +60,7 @@ pub fn sentence(located: &Located) -> String {
         (100.0 * share(part), part.clone())
     };
     if located.miss_ratios[0] < FEW_MISSES {
+        let [(cache, size), _] = located.caches;
         let (share, part) = most(&|part| part.share);
         let size = bytes(size as f64);
         return format!(
@@ -68,8 +68,11 @@ pub fn sentence(located: &Located) -> String {
             words(&part)
         );
     }
-    let (share, part) = most(&|part| part.misses[0]);
-    format!("{share:.0} % of the lines that leave the {cache} ({}) come from {}.", bytes(size as f64), words(&part))
+    // A miss of the last cache costs most.
+    let level = usize::from(located.miss_ratios[1] >= FEW_MISSES);
+    let (cache, size) = located.caches[level];
+    let (share, part) = most(&|part| part.misses[level]);
+    format!("{share:.0} % of the misses of the {cache} ({}) come from {}.", bytes(size as f64), words(&part))
 }
 
 fn words(part: &Part) -> String {
@@ -117,7 +120,7 @@ fn rows(parts: &[Part]) -> usize {
 fn lines(located: &Located, width: usize) -> String {
     let aligns =
         [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
-    let head = ["share", "misses", "kind", "data", "reused", "alpha", "L", "line"];
+    let head = ["share", "misses 2nd/last", "kind", "data", "reused", "alpha", "L", "line"];
     table(&located.lines, (aligns, head), width, |part, [share, misses]| {
         let [alpha, block] = place(part);
         let reused = part.reused_after.map_or("never".into(), |[half, _]| bytes(half));
@@ -128,7 +131,7 @@ fn lines(located: &Located, width: usize) -> String {
 
 fn functions(located: &Located, width: usize) -> String {
     let aligns = [Align::Right, Align::Right, Align::Right, Align::Left, Align::Left];
-    let head = ["share", "misses", "data", "kinds", "function or library"];
+    let head = ["share", "misses 2nd/last", "data", "kinds", "function or library"];
     table(&located.functions, (aligns, head), width, |part, [share, misses]| {
         [share, misses, bytes(part.footprint), kinds(part), part.name.clone()]
     })

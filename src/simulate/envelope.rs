@@ -1,4 +1,4 @@
-//! Where simulations were compared with others. tests/simgrid.rs has the comparisons with SimGrid's SMPI, and docs/simulation.md
+//! Where simulations were compared with others. tests/simgrid.rs has the comparisons with SimGrid's SMPI, and docs/appendix/simulation.md
 //! their figures.
 
 use apexmap_base::point::Point;

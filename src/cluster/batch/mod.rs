@@ -43,14 +43,17 @@ pub fn find(name: &str) -> Result<Template> {
     }
     let path = Path::new(name);
     if path.is_file() {
-        let text =
-            toml_file::read_text(path, "template of a batch system", "see docs/batch-systems.md for an example")?;
+        let text = toml_file::read_text(
+            path,
+            "template of a batch system",
+            "see docs/appendix/batch-systems.md for an example",
+        )?;
         return Template::parse(&text, path);
     }
     let names: Vec<&str> = TEMPLATES.iter().map(|(name, _)| *name).collect();
     Err(Error::input(
         format!("\"{name}\" is neither a batch system nor a template file"),
-        format!("{}; or name a template file (docs/batch-systems.md)", suggest(name, &names)),
+        format!("{}; or name a template file (docs/appendix/batch-systems.md)", suggest(name, &names)),
     ))
 }
 

@@ -110,7 +110,7 @@ impl Writer<'_> {
         if part.node().is_some() && self.template.on_node.is_empty() {
             return Err(Error::input(
                 format!("the template \"{}\" cannot place a job on a certain node", self.template.name),
-                "add on_node to it, such as on_node = [\"--nodelist={node}\"]; docs/batch-systems.md explains it",
+                "add on_node to it, such as on_node = [\"--nodelist={node}\"]; docs/appendix/batch-systems.md explains it",
             ));
         }
         let command = self.command(name)?;
@@ -145,9 +145,10 @@ impl Writer<'_> {
         let ranks = self.campaign.plan.context.ranks_per_node;
         let ranks = ranks.filter(|ranks| Some(*ranks) != self.campaign.sweep.launch.ranks_per_node);
         command.extend(ranks.map(|ranks| format!("--ranks-per-node={ranks}")));
-        let replaced = self.campaign.replaced;
+        let replaced = &self.campaign.replaced;
         command.extend(replaced.budget_seconds.map(|seconds| format!("--budget={seconds}s")));
         command.extend(replaced.launches.map(|launches| format!("--launches={launches}")));
+        command.extend(replaced.ranks.iter().map(|ranks| format!("--ranks={ranks}")));
         Ok(command)
     }
 

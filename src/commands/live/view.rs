@@ -27,22 +27,28 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// If standard error is a terminal that can move its cursor. The maps have the samples of the folder's journals.
+    /// The maps have the samples of the folder's journals.
     pub fn new(plan: &Plan, folder: Option<&Path>) -> Option<Self> {
+        let mut view = Self::without_maps()?;
+        let points = plan.entries.iter().map(|entry| (entry.key.as_str(), &entry.point));
+        // A view without a map is better than no run.
+        view.maps = Maps::from_points(points).unwrap_or_default();
+        if let Some(folder) = folder {
+            let _ = view.maps.add_journals(&Folder { path: folder.to_owned() });
+        }
+        Some(view)
+    }
+
+    /// If standard error is a terminal that can move its cursor.
+    pub fn without_maps() -> Option<Self> {
         let name = std::env::var("TERM").unwrap_or_default();
         if !std::io::stderr().is_terminal() || ["", "dumb"].contains(&name.as_str()) {
             return None;
         }
-        let points = plan.entries.iter().map(|entry| (entry.key.as_str(), &entry.point));
-        // A view without a map is better than no run.
-        let mut maps = Maps::from_points(points).unwrap_or_default();
-        if let Some(folder) = folder {
-            let _ = maps.add_journals(&Folder { path: folder.to_owned() });
-        }
         Some(Self {
             viewport: Viewport::default(),
             colours: Colours::detect(&std::io::stderr()),
-            maps,
+            maps: Maps::default(),
             current: None,
             launch: String::new(),
             hertz: None,

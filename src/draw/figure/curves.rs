@@ -107,8 +107,11 @@ impl Drawable for CurvePlot<'_> {
         let points = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
         let mut measured: Vec<f64> = points().map(|p| p.x).collect();
         let x = Scale::from_values(measured.iter().copied(), curves.x.log, &curves.x.label)?.pad(0.03);
-        let values = axis_values(points(), curves.y.log).into_iter().chain(level);
+        // An axis from zero shows a small difference as a small slope. Pure numbers are often ratios, which are read relative to 1.
+        let zero = (!curves.y.log && curves.y.unit != Unit::None && points().all(|p| p.y >= 0.0)).then_some(0.0);
+        let values = axis_values(points(), curves.y.log).into_iter().chain(level).chain(zero);
         let y = Scale::from_values(values, curves.y.log, &curves.y.label)?.pad(0.05);
+        let y = Scale { low: zero.unwrap_or(y.low), ..y };
         measured.sort_by(f64::total_cmp);
         measured.dedup();
         let beyond = points().any(|point| is_beyond(point, &y) != (false, false));

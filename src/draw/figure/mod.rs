@@ -204,19 +204,28 @@ pub fn save(figure: &Figure, path: &Path) -> Result<()> {
 
 /// As [`save`], in a style.
 pub fn save_in_style(figure: &Figure, style: Style, path: &Path) -> Result<()> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-    let contents = match ending.as_str() {
+    let contents = match ending(path).as_str() {
         "svg" => drawing(figure, style)?.svg.into_bytes(),
         "png" => png_bytes(figure, style)?,
         "pdf" => pdf_bytes(figure, style)?,
-        _ => {
-            return Err(Error::input(
-                format!("the file name {} ends in none of .svg, .png and .pdf", path.display()),
-                "end the name in .svg, .png or .pdf",
-            ));
-        }
+        _ => return check_output(path),
     };
     new_file::write_user_file_contents(path, contents)
+}
+
+fn ending(path: &Path) -> String {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Checks, before a figure is computed, that its file has one of the endings and can be written.
+pub fn check_output(path: &Path) -> Result<()> {
+    if ["svg", "png", "pdf"].contains(&ending(path).as_str()) {
+        return new_file::check_user_file(path);
+    }
+    Err(Error::input(
+        format!("the file name {} ends in none of .svg, .png and .pdf", path.display()),
+        format!("--out {}", path.with_extension("svg").display()),
+    ))
 }
 
 /// The data record their size in inches.

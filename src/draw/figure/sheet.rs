@@ -5,7 +5,7 @@ use super::text;
 /// The medium that a figure is drawn for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// 900 by 640 pixels, with title and subtitle.
+    /// 900 by 640 pixels, with title and subtitle. Letters are 11 pixels high if half of a page of 1280 pixels shows it.
     #[default]
     Screen,
     /// One column of a paper, 3.3 inches wide: axis names of 8 points, numbers of 7, a caption instead of the title, 600 dots per inch.
@@ -72,30 +72,45 @@ pub enum Room {
 /// So that axis names are 8 points high; an inch has 72 points.
 const PAPER_INCH: f64 = text::AXIS / 8.0 * 72.0;
 const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
+/// So that numbers, drawn 13 pixels high, are 11 pixels high in a column of 587 pixels.
+const SCREEN_DOTS: f64 = 4.0 / 3.0;
 /// So that axis names are 24 points high.
 const SLIDE_INCH: f64 = text::AXIS / 24.0 * 72.0;
 /// Width and height in inches, and dots per inch.
 const SLIDE: (f64, f64, f64) = (40.0 / 3.0, 7.5, 144.0);
 
+/// The height of a legend that has no room next to the axes.
+fn legend_below(room: &impl Fn(f64) -> Room, (width, height, margin): (f64, f64, f64)) -> Option<f64> {
+    match room(width - 2.0 * margin) {
+        Room::Legend { column, .. } if column.0 < width / 3.0 && column.1 < 0.6 * height => None,
+        Room::Legend { height, .. } => Some(height + 6.0),
+        _ => None,
+    }
+}
+
 impl Sheet {
     /// `room`: the space that the figure needs on a sheet of this width.
     pub fn new(style: Style, room: impl Fn(f64) -> Room) -> Self {
         match style {
-            Style::Screen => Self {
-                style,
-                width: 900.0,
-                height: 640.0,
-                margin: 14.0,
-                name_offset: 42.0,
-                below: 62.0,
-                bar: 150.0,
-                legend_below: false,
-                subtitle_lines: 3,
-                mark_size: 1.0,
-                inch: 96.0,
-                dots: 1.0,
-                oversampling: 3,
-            },
+            Style::Screen => {
+                let (width, height, margin) = (900.0 / SCREEN_DOTS, 640.0 / SCREEN_DOTS, 12.0);
+                let legend = legend_below(&room, (width, height, margin));
+                Self {
+                    style,
+                    width,
+                    height,
+                    margin,
+                    name_offset: 40.0,
+                    below: 58.0 + legend.unwrap_or(0.0),
+                    bar: 142.0,
+                    legend_below: legend.is_some(),
+                    subtitle_lines: 3,
+                    mark_size: 1.0,
+                    inch: 96.0 / SCREEN_DOTS,
+                    dots: SCREEN_DOTS,
+                    oversampling: 2,
+                }
+            }
             Style::Paper => {
                 let (share, legend) = match room(PAPER_WIDTH) {
                     Room::Flat => (0.68, 0.0),
@@ -120,11 +135,7 @@ impl Sheet {
             }
             Style::Slide | Style::SlideDark => {
                 let (width, height, margin) = (SLIDE.0 * SLIDE_INCH, SLIDE.1 * SLIDE_INCH, 10.0);
-                let legend = match room(width - 2.0 * margin) {
-                    Room::Legend { column, .. } if column.0 < width / 3.0 && column.1 < 0.6 * height => None,
-                    Room::Legend { height, .. } => Some(height + 6.0),
-                    _ => None,
-                };
+                let legend = legend_below(&room, (width, height, margin));
                 Self {
                     style,
                     width,

@@ -216,7 +216,9 @@ fn conclude(
     }
     notes.extend(match end {
         End::Ended => None,
-        End::Replaced => Some("The program replaced itself by another one (exec), which was not traced.".to_owned()),
+        End::Replaced => Some(format!(
+            "Not traced: {name} replaced itself by another program (exec), as wrapper scripts do. Name that program after --."
+        )),
         End::Accesses => options.accesses.map(|accesses| format!("The trace ends after {accesses} accesses.")),
         End::Seconds => options.seconds.map(|seconds| format!("The trace ends after {seconds} s.")),
     });

@@ -12,7 +12,7 @@ use std::fmt::Write;
 #[command(after_help = "Examples:
   apexmap kernels                        one line per kernel
   apexmap kernels random_access          the kernels of a family
-  apexmap kernels apex_map.two_sided     its parameters, outputs and source
+  apexmap kernels apex_map.two_sided     its method, parameters, outputs and source
   apexmap kernels latency                kernels that mention a word")]
 pub struct Arguments {
     /// A family, a kernel or a word, such as apex_map or apex_map.two_sided [default: one line per kernel]
@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let lines: Vec<(&str, &str)> = ALL.iter().map(|kernel| (kernel.id, kernel.summary)).collect();
     let Some(wanted) = &arguments.kernel else {
         return print(&format!(
-            "{}\nParameters, outputs and source: apexmap kernels FAMILY|ID\n",
+            "{}\nMethod, parameters, outputs and source: apexmap kernels FAMILY|ID\n",
             family_index(&lines)
         ));
     };
@@ -39,6 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn describe(kernel: &Kernel, text: &mut String) {
     let _ = writeln!(text, "{}\n  {}", kernel.id, kernel.summary);
     let _ = writeln!(text, "  source: {}, \"{}\", {}", kernel.source.authors, kernel.source.title, kernel.place);
+    let _ = writeln!(text, "  method: {}", kernel.method);
     let ranks = if kernel.ranks == Ranks::One { "one" } else { "any number" };
     let table = || TextTable::new([Align::Left; 2]).with_indent(4).with_width(terminal_width());
     let (mut parameters, mut outputs) = (table(), table());

@@ -225,7 +225,7 @@ document.body.append(page.hint);
 page.addThemeSwitch();
 document.querySelectorAll("figure.picture").forEach(page.enhanceFigure);
 // The table of all points contains the corners, so they need no download.
-document.querySelectorAll("table:not(.corners)").forEach(page.enhanceTable);
+document.querySelectorAll("table:not(.corners, .bars)").forEach(page.enhanceTable);
 document.querySelectorAll(".scroll, .drawing").forEach(page.enhanceScroll);
 // Unfold all details for printing.
 let folded = [];

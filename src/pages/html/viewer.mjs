@@ -248,6 +248,9 @@ class Viewer {
       surface: this.chosen, net: this.net, cells: this.drawn.cells.length, low, high,
     });
     const { x, y, z } = this.surface;
+    const [name, count] = [this.name(this.surface), this.surfaces.length];
+    this.section.querySelector("[data-part=name]").textContent =
+      name + (count > 1 ? `, surface ${this.chosen + 1} of ${count}` : "");
     this.canvas.setAttribute("aria-label",
       `${this.name(this.surface)}: ${z.label} over ${x.label} and ${y.label}, ` +
       `seen from ${round(elevation)} degrees above. N steps through its points.`);

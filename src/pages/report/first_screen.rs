@@ -8,6 +8,7 @@ use crate::html::{CornerCell, Corners};
 use apexmap_base::provenance::PlainNode;
 use apexmap_draw::plot::FigureKind;
 use apexmap_run::sweep::figures::parse_figures;
+use apexmap_study::answers::declared::Declared;
 use apexmap_study::answers::memory_sizes::MemorySizes;
 use apexmap_study::answers::stream::Stream;
 
@@ -18,12 +19,21 @@ pub struct FirstScreen {
     /// The interactive surface replaces the picture where scripts run.
     live: bool,
     stream: Option<Stream>,
+    /// Values of the answer, or the best and the worst point of each group.
+    rows: Vec<ValueRow>,
+    rows_caption: &'static str,
     /// About steps over memory sizes and huge pages.
     levels: Vec<String>,
 }
 
-/// A table shows fewer numbers of ranks better than curves.
-const MIN_CURVE_POINTS: usize = 3;
+#[derive(Serialize)]
+struct ValueRow {
+    name: String,
+    value: String,
+    interval: String,
+}
+
+const MAX_ROWS: usize = 8;
 
 impl FirstScreen {
     /// Takes its picture out of its section. A calibration begins with its table. `live_label`: the first interactive surface.
@@ -41,10 +51,6 @@ impl FirstScreen {
             return Ok(Self { picture: Some(picture), ..Self::default() });
         }
         let stream = input.answers.stream.clone();
-        if stream.is_some() && input.samples.distinct_numbers("ranks").len() < MIN_CURVE_POINTS {
-            parameters.effects.clear();
-            return Ok(Self { stream, ..Self::default() });
-        }
         let text = input.answers.sizes.as_ref().map(MemorySizes::text).unwrap_or_default();
         let requested = parse_figures(&input.manifest.sweep).into_iter().next().filter(|_| parameters.own);
         let is_surface = requested.as_ref().is_some_and(|figure| figure.kind == FigureKind::Surface);
@@ -61,7 +67,37 @@ impl FirstScreen {
             live: live.is_some(),
             stream,
             levels: text.lines().map(|line| line.trim().to_owned()).collect(),
+            ..Self::default()
         })
+    }
+
+    /// For pages without corners.
+    pub fn tabulate(&mut self, declared: Option<&Declared>, summary: &[SummaryRow]) {
+        let mut intervals = declared.iter().flat_map(|declared| &declared.intervals);
+        let stated = declared.iter().flat_map(|declared| &declared.values);
+        let stated = stated.filter(|value| !value.is_parameter).map(|value| ValueRow {
+            interval: value
+                .interval
+                .and_then(|_| intervals.next())
+                .map_or(String::new(), |text| text.strip_prefix(&value.words).unwrap_or(text).trim().to_owned()),
+            name: value.words.clone(),
+            value: value.text.clone(),
+        });
+        self.rows = stated.take(MAX_ROWS).collect();
+        self.rows_caption = "The answer: medians with their 95 % intervals.";
+        if self.rows.is_empty() {
+            let of_point = |row: &SummaryRow| ValueRow {
+                name: [row.plain_name.clone(), row.place()]
+                    .into_iter()
+                    .filter(|part| !part.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                value: row.median(),
+                interval: row.interval(),
+            };
+            self.rows = summary.iter().take(MAX_ROWS).map(of_point).collect();
+            self.rows_caption = "The slowest and the fastest points: medians with their 95 % intervals.";
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 pub struct Head<'a> {
     manifest: &'a Manifest,
     machine: String,
-    declared: Option<Declared>,
+    pub declared: Option<Declared>,
     made: String,
     facts: Vec<(&'static str, String)>,
     health: String,
@@ -65,7 +65,7 @@ impl<'a> Head<'a> {
 fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     let banner = health.banner()?;
     let disturbed = matches!(banner.kind, Stamp::Disturbed { .. });
-    let (mut line, mut details) = (banner.line(), vec![banner.reason]);
+    let (mut line, mut details) = (banner.line(), vec![banner.reason + &banner.counts]);
     details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
     if let Some(machine) = &manifest.simulated {
         details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));

@@ -39,8 +39,9 @@ use warnings::Remarks;
 const TEMPLATE: &str = include_str!("report.html");
 
 pub struct Numbers {
-    /// Corners, worst and best point of every group.
+    /// Corners, worst and best point of every group, except those that are only for comparison with a surface.
     pub rows: Vec<SummaryRow>,
+    pub more_groups: usize,
     pub health: Health,
     pub launches: u32,
     /// STREAM's table, or the steps over sizes of memory.
@@ -137,9 +138,12 @@ pub struct Additions<'a> {
 
 pub fn numbers(folder: &Folder, samples: &Samples) -> Result<Numbers> {
     let (manifest, current) = (manifest(folder)?, samples.current());
-    let input = Input::read(folder, &manifest, &current)?;
+    let mut input = Input::read(folder, &manifest, &current)?;
+    let count = input.groups.len();
+    input.groups = overview::without_comparisons(&input);
     Ok(Numbers {
         rows: summary_rows(&input)?,
+        more_groups: count - input.groups.len(),
         launches: manifest.blocks,
         answers: input.answers.text(),
         declared: declared::of_result((folder, &manifest), &current)?,
@@ -164,21 +168,24 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
     let summary = summary_rows(&input)?;
     let mut surfaces = Surfaces::draw(&input)?;
     let mut parameters = Parameters::draw(&input)?;
-    let held: Vec<(&str, &[Trade])> =
-        surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
-    let overview = overview::overview(&input, &held)?;
+    let overview = overview::overview(&input)?;
     let viewer = own_figures::viewer(&input);
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
     let fits = PlannedFits::new(&input, additions.models)?;
     let explained = fits.pending();
     let live_label = viewer.surfaces.first().map(|surface| surface.label.as_str());
-    let first = FirstScreen::take(&input, classic.is_some(), live_label, &mut parameters, &mut surfaces)?;
+    let mut first = FirstScreen::take(&input, classic.is_some(), live_label, &mut parameters, &mut surfaces)?;
     let remarks = Remarks::new(&manifest, &current);
     let mut warnings = warnings::list(&manifest, &current, &remarks, samples.len() - current.len());
     warnings.extend(card.iter().cloned());
+    let (head, points) =
+        (Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?, Points::new(&input, &summary));
+    if classic.is_none() && points.corners.is_none() {
+        first.tabulate(head.declared.as_ref(), &summary);
+    }
     let mut context = Context {
-        head: Head::new((folder, &manifest), &current, &input.health, warnings, redrawn)?,
+        head,
         path: redrawn.map_or_else(|| folder.path.display().to_string(), |_| "PAGE.html".to_owned()),
         overview,
         first,
@@ -186,7 +193,7 @@ pub fn make(folder: &Folder, samples: &Samples, additions: Additions) -> Result<
         classic,
         viewer,
         explorer: explorer::explorer(&current, &own_figures::first_axes(&manifest), &input.codes)?,
-        points: Points::new(&input, &summary),
+        points,
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
         causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::short_number(cause.limit()))).into(),

@@ -136,10 +136,13 @@ impl<'a> PlannedFits<'a> {
     }
 }
 
-/// The best fit of each group; `entries` are sorted by error within a group.
+/// The best fit of each group whose numbers are all possible and known; `entries` are sorted by error within a group.
 fn headlines(entries: &[FitEntry]) -> Vec<String> {
     let mut best: Vec<(&FitEntry, &Judgement)> = Vec::new();
     for (entry, judgement) in entries.iter().filter_map(|entry| Some((entry, entry.judgement.as_ref()?))) {
+        if judgement.doubts > 0 {
+            continue;
+        }
         if best.iter().all(|(other, _)| other.group != entry.group) {
             best.push((entry, judgement));
         }

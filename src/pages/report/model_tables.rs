@@ -7,6 +7,7 @@ use apexmap_study::model_fit::{self, card};
 use apexmap_theory::fit::baseline::Baseline;
 use apexmap_theory::fit::{self, Fit};
 use apexmap_theory::models::{self, Model};
+use std::cmp::Reverse;
 
 #[derive(Serialize)]
 pub struct NumberRow {
@@ -142,6 +143,8 @@ pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&
 
 #[derive(Serialize)]
 pub struct LadderRow {
+    #[serde(skip)]
+    points: usize,
     group: String,
     model: &'static str,
     numbers: usize,
@@ -152,6 +155,7 @@ pub struct LadderRow {
 
 pub fn ladder_row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     LadderRow {
+        points: group.points,
         group: group.label.clone(),
         model: model.about().id,
         numbers: fit.estimates.len(),
@@ -161,12 +165,13 @@ pub fn ladder_row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     }
 }
 
-/// Keeps groups that a compact model was fitted to, sorted by group, then by the number of parameters, largest first.
+/// Keeps groups that a compact model was fitted to, the most points first, then the largest number of parameters.
 pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.is_compact());
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();
     rows.retain(|row| groups.contains(&row.group));
-    rows.sort_by(|a, b| a.group.cmp(&b.group).then(b.numbers.cmp(&a.numbers)));
+    let order = |row: &LadderRow| (Reverse(row.points), row.group.clone(), Reverse(row.numbers));
+    rows.sort_by_key(order);
 }
 
 /// `12.3 %` for 0.123

@@ -10,8 +10,7 @@ use apexmap_results::samples::plain_names::plain_name;
 use apexmap_results::table::columns::{ColumnDescription, NODE_TYPE};
 use apexmap_study::answers::declared;
 use apexmap_study::answers::stream::Stream;
-use apexmap_theory::statistics::{Summary, median, quantile};
-use apexmap_theory::trade::Trade;
+use apexmap_theory::statistics::{Summary, quantile};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
@@ -21,8 +20,7 @@ pub struct Overview {
 
 const MAX_EXTREMES: usize = 4;
 
-/// `held`: each surface shown, and the blocks needed to sustain a bandwidth.
-pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
+pub fn overview(input: &Input) -> Result<Overview> {
     let mut sentences = Vec::new();
     let stream = &input.answers.stream;
     let mut extremes = if stream.is_none() { extremes(input)? } else { Vec::new() };
@@ -30,10 +28,8 @@ pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
         only.group.clear();
     }
     sentences.extend(stream.iter().flat_map(Stream::sentences));
-    sentences.extend(describe_effects(&effects(input)?));
     sentences.extend(describe_pages(input)?);
     sentences.extend(extremes.iter().take(MAX_EXTREMES).map(Extremes::sentence));
-    sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
     // Equal runs of a simulation give equal times.
     if input.samples.describe_simulation().is_none() {
         sentences.extend(precision(&input.groups)?);
@@ -98,6 +94,12 @@ fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'
     input.groups.iter().find(|surface| surface.is_surface() && key != group.key && surface.key == key)
 }
 
+/// Without groups whose only use is a comparison with a surface.
+pub fn without_comparisons(input: &Input) -> Vec<SampleGroup> {
+    let is_own = |group: &&SampleGroup| group.is_surface() || surface_on_huge_pages(input, group).is_none();
+    input.groups.iter().filter(is_own).cloned().collect()
+}
+
 /// On huge and on base pages, for groups that were measured for this comparison.
 fn describe_pages(input: &Input) -> Result<Option<String>> {
     let mut parts = Vec::new();
@@ -126,8 +128,8 @@ fn describe_pages(input: &Input) -> Result<Option<String>> {
 
 /// Takes groups without corners or a surface to compare with. Groups of one cell each, such as those over ranks, are merged.
 fn extremes(input: &Input) -> Result<Vec<Extremes>> {
-    let is_alone = |group: &&SampleGroup| !group.is_surface() && surface_on_huge_pages(input, group).is_none();
-    let groups: Vec<&SampleGroup> = input.groups.iter().filter(is_alone).collect();
+    let own = without_comparisons(input);
+    let groups: Vec<&SampleGroup> = own.iter().filter(|group| !group.is_surface()).collect();
     let mut all_extremes = Vec::new();
     let headline_of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
     for (headline, described) in distinct(groups.iter().copied().map(headline_of)) {
@@ -175,74 +177,6 @@ impl Extremes {
             place_text(&self.lowest.1)
         )
     }
-}
-
-type Effect = (String, f64);
-
-/// The kernel with most cells first. An effect is the ratio of the best to the worst value with all other parameters fixed, the median over
-/// these; the largest come first.
-fn effects(input: &Input) -> Result<Vec<(&'static str, Vec<Effect>)>> {
-    let mut effects_by_kernel = Vec::new();
-    for (kernel, samples) in &input.kernels {
-        let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
-        names.extend([ALPHA, BLOCK]);
-        // Samples without one of these columns would be missing in all cells.
-        names.retain(|name| samples.all_have(name));
-        let names = samples.independent_columns(&names);
-        let cells: Vec<(Vec<Value>, f64)> = samples
-            .cells(&names)?
-            .into_iter()
-            .filter_map(|cell| cell.summary(samples.headline(kernel)).map(|summary| (cell.by, summary.median)))
-            .filter(|(_, rate)| *rate > 0.0)
-            .collect();
-        let mut effects: Vec<Effect> = names
-            .iter()
-            .enumerate()
-            .filter_map(|(index, name)| Some((name.to_string(), effect(&cells, index)?)))
-            .collect();
-        effects.sort_by(|a, b| b.1.total_cmp(&a.1));
-        effects_by_kernel.push((cells.len(), kernel.id, effects));
-    }
-    effects_by_kernel.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
-    Ok(effects_by_kernel.into_iter().map(|(_, id, effects)| (id, effects)).collect())
-}
-
-/// Among cells that differ only in the value at `index`.
-fn effect(cells: &[(Vec<Value>, f64)], index: usize) -> Option<f64> {
-    let mut groups: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
-    for (by, rate) in cells {
-        let others = by.iter().enumerate().filter(|(k, _)| *k != index).map(|(_, value)| format!("{value:?}\n"));
-        let entry = groups.entry(others.collect()).or_insert((0, f64::INFINITY, 0.0));
-        *entry = (entry.0 + 1, entry.1.min(*rate), entry.2.max(*rate));
-    }
-    let factors: Vec<f64> =
-        groups.values().filter(|(count, ..)| *count > 1).map(|(_, least, most)| most / least).collect();
-    median(&factors)
-}
-
-fn describe_effects(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
-    const KERNELS: usize = 2;
-    let describe =
-        |(column, factor): &Effect| format!("{} ({}x)", columns::short(column), number(*factor, NumberStyle::Factor));
-    let of_kernel = |(kernel, ranked): &(&str, Vec<Effect>)| {
-        let names: Vec<String> = ranked.iter().take(3).map(describe).collect();
-        (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
-    };
-    let parts: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
-    (!parts.is_empty()).then(|| {
-        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", parts.join("; "))
-    })
-}
-
-/// At the middle one of the bandwidths that can be sustained at all alphas.
-fn hold(name: &str, trades: &[Trade]) -> Option<String> {
-    let possible: Vec<&Trade> = trades.iter().filter(|trade| trade.factor.is_some()).collect();
-    let trade = possible.get(possible.len() / 2)?;
-    Some(format!(
-        "To sustain {} in {name} at the largest alpha, blocks must be {} times as long as at the smallest alpha.",
-        quantity(trade.level, Unit::BytesPerSecond),
-        trade.factor.as_deref()?
-    ))
 }
 
 /// Half-widths of intervals, relative to the medians.

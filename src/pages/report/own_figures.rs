@@ -15,7 +15,7 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
     for (number, wanted) in (1..).zip(figures::parse_figures(&input.manifest.sweep)) {
         let title = wanted.title.clone().unwrap_or_else(|| format!("figure {number} of the sweep"));
-        pictures.extend(input.if_drawable(&title, draw(input, &wanted, number))?);
+        pictures.extend(input.if_drawable(&title, draw(input, &wanted, number))?.flatten());
     }
     Ok(pictures)
 }
@@ -66,8 +66,12 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     Ok((samples, request.orient()))
 }
 
-fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
+/// `None` for a single point, which a table shows better.
+fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Option<Picture>> {
     let (samples, request) = request(input, wanted)?;
+    if !request.axes().iter().any(|axis| samples.good().varies(axis)) {
+        return Ok(None);
+    }
     let mut drawn = add_bounds(&samples, &request, figure(&samples, &request)?)?;
     // As in the figures of effects.
     if let (Figure::Curves(curves) | Figure::Model(curves) | Figure::Limited(curves), MEMORY) =
@@ -85,7 +89,7 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
         curves.series.extend(ideal_scaling(&curves.series, request.z.ends_with("_per_rank")));
         caption.push_str(" Ideal scaling: the highest rate of the fewest ranks, times the ranks.");
     }
-    Drawing::new(drawn, format!("figure-{number}"), request.title, caption).picture(&input.folder.figures())
+    Drawing::new(drawn, format!("figure-{number}"), request.title, caption).picture(&input.folder.figures()).map(Some)
 }
 
 const MAX_VALUES: usize = 40_000;

@@ -5,7 +5,7 @@ use super::prelude::*;
 use apexmap_base::units::{WORD_BYTES, bytes};
 use apexmap_results::samples::estimate;
 use apexmap_results::table::columns::label;
-use apexmap_study::paired::pairs_of;
+use apexmap_study::paired::{pairs_of, side_name};
 use apexmap_theory::bounds;
 use apexmap_theory::paper_tables::quoted_number;
 
@@ -94,29 +94,29 @@ fn findings(series: &Series) -> Option<String> {
 /// Over their numbers, with the ratio of all; `None` for other results.
 pub fn draw_pairs(input: &Input) -> Result<Option<Picture>> {
     let Some(pairs) = pairs_of(input.samples) else { return Ok(None) };
-    let Some(ratio) = pairs.ratio() else { return Ok(None) };
-    let single = (0..)
-        .map(f64::from)
-        .zip(&pairs.logarithms)
-        .map(|(x, logarithm)| CurvePoint::new(x, logarithm.exp(), None))
-        .collect();
     // Lines need only their ends.
-    let ends = [0.0, pairs.logarithms.len() as f64 - 1.0];
-    let overall = |x| CurvePoint::new(x, ratio.value, Some((ratio.low, ratio.high)));
-    let series = [
-        ("pair", single),
-        ("all pairs", ends.map(overall).into()),
-        ("equal", ends.map(|x| CurvePoint::new(x, 1.0, None)).into()),
-    ];
-    let title = "Speed of B relative to A, by pair";
+    let ends = [0.0, pairs.count() as f64 - 1.0];
+    let mut series = Vec::new();
+    for ((side, logarithms), ratio) in (1..).zip(&pairs.logarithms).zip(pairs.ratios()) {
+        let Some(ratio) = ratio else { return Ok(None) };
+        let name = side_name(side);
+        let single = (0..).map(f64::from).zip(logarithms).map(|(x, value)| CurvePoint::new(x, value.exp(), None));
+        let overall = |x| CurvePoint::new(x, ratio.value, Some((ratio.low, ratio.high)));
+        series.push(Series { label: format!("{name}: pair"), points: single.collect() });
+        series.push(Series { label: format!("{name}: all pairs"), points: ends.map(overall).into() });
+    }
+    if series.is_empty() {
+        return Ok(None);
+    }
+    series.push(Series { label: "equal".into(), points: ends.map(|x| CurvePoint::new(x, 1.0, None)).into() });
+    let title = "Speed relative to A, by pair";
     let (x, y) = (
         Quantity::linear("number of the pair, in the order of the runs", Unit::None),
-        Quantity::linear("speed of B / speed of A", Unit::None),
+        Quantity::linear("speed / speed of A", Unit::None),
     );
-    let series = series.map(|(label, points)| Series { label: label.into(), points }).into();
     let curves = Curves::new(title, input.samples.stamp_subtitle(String::new()), x, y, series);
-    let caption = "Each point is a pair of neighbouring runs of A and B. The band is the interval of the ratio of all pairs, \
-                   their geometric mean; it covers at least 95 %. Above 1, B is faster.";
+    let caption = "Each point is a pair of neighbouring runs, one of them of A. The band is the interval of the ratio of all pairs, \
+                   their geometric mean; it covers at least 95 %. Above 1, a side is faster than A.";
     Drawing::new(Figure::Curves(curves), "pairs", title, caption).picture(&input.folder.figures()).map(Some)
 }
 

@@ -25,7 +25,6 @@ pub struct SummaryRow {
     pub rate: Summary,
     pub health: Option<Health>,
     pub bytes_per_second: Option<f64>,
-    pub cycles: Option<f64>,
     /// Fraction of the bound, and the bottleneck.
     pub share: Option<(Summary, String)>,
     /// `None` for kernels without rules.
@@ -68,8 +67,6 @@ impl SummaryRow {
             "median": self.median(),
             "interval": self.interval(),
             "quietness": self.quietness(),
-            "aggregate": self.aggregate(),
-            "cycles": self.cycles(),
             "limit": self.limit(),
             "conformant": self.conformant(),
             "samples": self.rate.n,
@@ -145,10 +142,6 @@ impl SummaryRow {
     /// Bandwidth of all ranks.
     pub fn aggregate(&self) -> String {
         self.bytes_per_second.map(|rate| units::quantity(rate, Unit::BytesPerSecond)).unwrap_or_default()
-    }
-
-    pub fn cycles(&self) -> String {
-        self.cycles.map(units::short_number).unwrap_or_default()
     }
 
     /// `84 %, memory bandwidth`; empty without a bound
@@ -235,7 +228,6 @@ fn row(group: &SampleGroup, (cell, summary): &(Cell, Summary)) -> SummaryRow {
         rate: *summary,
         health: Health::from_judged(&cell.samples),
         bytes_per_second: cell.samples.median("bytes_per_second"),
-        cycles: cell.samples.median("cycles_per_operation"),
         share: share.map(|share| (share, cell.samples.first_word(BOUND_BY).to_owned())),
         conformance: conformance(&cell.samples),
     }
@@ -291,7 +283,7 @@ impl Column {
 }
 
 /// The first groups, aligned below their names. Lines fit into `width` if the most important columns do.
-pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
+pub fn text(rows: &[SummaryRow], more_groups: usize, width: Option<usize>) -> String {
     let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
     let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
     let (rows, rest) = rows.split_at(end);
@@ -319,8 +311,8 @@ pub fn text(rows: &[SummaryRow], width: Option<usize>) -> String {
     if columns.iter().any(|column| column.head == BOUND) && rows.iter().any(SummaryRow::is_marked) {
         text.push_str(&format!("{INTERVAL_NOTE}\n"));
     }
-    if !rest.is_empty() {
-        let groups = rest.iter().filter(|row| row.first).count();
+    let groups = more_groups + rest.iter().filter(|row| row.first).count();
+    if groups > 0 {
         text.push_str(&format!("{} in the report\n", units::plural(groups, "more group")));
     }
     text
@@ -332,9 +324,9 @@ fn wide_columns(rows: &[SummaryRow]) -> Vec<Column> {
         column("", Align::Left, SummaryRow::extremes),
         column("configuration", Align::Left, SummaryRow::place),
         column("median (95 % CI)", Align::Left, SummaryRow::wide_rate),
-        column("total", Align::Right, SummaryRow::aggregate),
-        column("cycles/op", Align::Right, SummaryRow::cycles),
     ];
+    let total = column("total", Align::Right, SummaryRow::aggregate);
+    columns.extend(Some(total).filter(|_| rows.iter().any(|row| row.aggregate() != row.median())));
     columns.extend(conditional_columns(rows));
     columns.push(column("n", Align::Right, |row| row.rate.n.to_string()));
     columns

@@ -52,12 +52,13 @@ const BINARIES: [(&[u8], &str); 25] = [
 ];
 
 /// Texts with all of these words, the most specific first: what they are, and the next step if it is special.
-const TEXTS: [(&[&str], &str, &str); 9] = [
+const TEXTS: [(&[&str], &str, &str); 10] = [
     (&["\"event\":\"hello\""], "a journal of apexmap", "name the result folder with the folder journals that holds it"),
     (&["\"driver_host\"", "\"schema\""], "the manifest of a result", "name the result folder that holds it"),
     (&["\"benchmarks\"", "\"context\""], "JSON of Google Benchmark", ""),
     (&["\"results\"", "\"command\"", "\"mean\""], "JSON of hyperfine", ""),
     (&["\"confidence_interval\"", "\"point_estimate\""], "JSON of Criterion", ""),
+    (&["[[code]]"], "a file of codes", "apexmap codes results/quickstart --codes FILE"),
     (&["[axes]"], "a sweep", "run it: apexmap run FILE"),
     (&["[numbers"], "a machine card", "show it: apexmap card FILE; `compare` takes cards whose name ends in .toml"),
     (&["kernel,", "ranks,", "status,"], "CSV that apexmap exported", "name the result that it was exported from"),

@@ -195,10 +195,12 @@ impl Health {
     /// counts. For simulated ranks and imported values, it says that apexmap measured nothing.
     pub fn banner(&self) -> Option<Banner> {
         let kind = self.stamp()?;
+        let mut counts = String::new();
         let (headline, reason) = match &kind {
             Stamp::Disturbed { disturbed, samples } => {
                 let headline = format!("{disturbed} of {}; {}", plural(*samples, "sample"), self.cost());
-                let reason = format!("{headline}.{} Details: {}.", self.main_cause(), list(&self.causes));
+                counts = format!(" Details: {}.", list(&self.causes));
+                let reason = format!("{headline}.{}", self.main_cause());
                 (headline, reason)
             }
             Stamp::Simulated(machine) => {
@@ -212,7 +214,7 @@ impl Health {
                 ("values of another program".into(), reason)
             }
         };
-        Some(Banner { kind, headline, reason })
+        Some(Banner { kind, headline, reason, counts })
     }
 
     /// Returns how to measure a disturbed result of `apexmap run` with this number of launches again; `None` for others.

@@ -54,11 +54,18 @@ pub struct Banner {
     pub kind: Stamp,
     /// The part that is always visible, without a full stop.
     pub headline: String,
-    /// The whole warning, without the word of its kind.
+    /// The warning without the word of its kind and without the counts.
     pub reason: String,
+    /// Numbers of samples by cause; may be empty.
+    pub counts: String,
 }
 
 impl Banner {
+    /// Returns the warning without counts: `DISTURBED: 38 of 112 samples; ... Most frequent cause: ... (20).`
+    pub fn short(&self) -> String {
+        format!("{}: {}", self.kind.word(), self.reason)
+    }
+
     /// Returns the line that is always visible: `DISTURBED: 38 of 112 samples; they were 9 % slower (6 to 13)`.
     pub fn line(&self) -> String {
         format!("{}: {}", self.kind.word(), self.headline)
@@ -67,6 +74,6 @@ impl Banner {
 
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}: {}", self.kind.word(), self.reason)
+        write!(f, "{}: {}{}", self.kind.word(), self.reason, self.counts)
     }
 }

@@ -178,12 +178,12 @@ fn parameters() -> impl Iterator<Item = &'static Parameter> {
     kernels::ALL.iter().flat_map(|kernel| kernel.parameters)
 }
 
-/// Returns the symbol and the first clause of the meaning of a parameter, unless both say the same.
+/// Returns the symbol and the first clause of the meaning of a parameter, or only the latter if the name is several words.
 fn axis(parameter: &Parameter) -> String {
     let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
     match parameter.name {
         name if name == clause => name.to_owned(),
-        "bytes" => clause.to_owned(),
+        name if name == "bytes" || name.contains('_') && name != "N_words" => clause.to_owned(),
         name => format!("{name} ({clause})"),
     }
 }

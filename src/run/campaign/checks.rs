@@ -38,6 +38,10 @@ impl Campaign {
     /// Checks that the result folder holds no other sweep's result and no imported one. With `replace`, moves any result in it aside.
     pub fn check_result_folder(&self, replace: bool) -> Result<()> {
         let folder = Folder { path: self.folder.clone() };
+        if self.folder.is_file() {
+            let message = format!("{} is a file, not a folder", self.folder.display());
+            return Err(Error::input(message, "--out results/mine"));
+        }
         if replace {
             if folder.points().is_file() || folder.manifest().is_file() {
                 note(&format!("note: the earlier result is now {}", folder.move_aside()?.display()));

@@ -75,6 +75,9 @@ pub struct Request {
     /// Launches for each rank count [default: the sweep's]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub launches: Option<u32>,
+    /// Numbers of ranks instead of the sweep's, such as 1,2,cores; kernels of one rank keep it
+    #[arg(long, visible_alias = "threads", value_name = "NUMBERS")]
+    pub ranks: Option<String>,
     /// Whether this process is a job.
     #[arg(skip)]
     pub is_job: bool,
@@ -86,10 +89,11 @@ pub struct Request {
     pub each_node: Option<EachNode>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Replaced {
     pub budget_seconds: Option<f64>,
     pub launches: Option<u32>,
+    pub ranks: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

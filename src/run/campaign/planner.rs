@@ -57,6 +57,9 @@ impl<'a> Planner<'a> {
 
     fn plan_on(&self, mut sweep: Sweep, machine: Machine, simulation: Option<Simulation>) -> Result<Campaign> {
         let Self { request, surroundings, .. } = self;
+        if let Some(ranks) = &request.ranks {
+            sweep = sweep.with_ranks(ranks, machine.clone())?;
+        }
         surroundings.check(&sweep)?;
         let site = surroundings.settings();
         trust::ask(&sweep, &site, request.consent)?;
@@ -108,11 +111,14 @@ impl<'a> Planner<'a> {
             },
             simulation,
         };
-        let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
+        let simulation = context.simulation.clone();
+        let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed);
+        let plan = plan.map_err(|error| simulated::name_other_sweeps(error, simulation.as_ref(), &machine))?;
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
         let each_node = request.each_node.clone();
-        let replaced = Replaced { budget_seconds: request.budget, launches: request.launches };
+        let replaced =
+            Replaced { budget_seconds: request.budget, launches: request.launches, ranks: request.ranks.clone() };
         let sized_for = None;
         Ok(Campaign { sweep, plan, worker, worker_info, folder, hosts, machine, sized_for, site, each_node, replaced })
     }

@@ -3,8 +3,9 @@
 use super::Request;
 use crate::drive::plan::Plan;
 use crate::drive::simulation::Simulation;
-use crate::sweep::{Machine, Sweep, ready};
-use apexmap_base::error::Result;
+use crate::sweep::ready::{READY_SWEEPS, ReadySweep};
+use crate::sweep::{self, Machine, Sweep, ready};
+use apexmap_base::error::{Error, Result};
 use apexmap_measure::kernels;
 use apexmap_results::disk::manifest::SimulatedMachine;
 use apexmap_simulate::{envelope, share_node};
@@ -46,6 +47,18 @@ fn node_size(card: &Card) -> Machine {
         is_simulated: true,
         ..Machine::with_cores(cores, number(catalogue::MEMORY_BYTES) as u64)
     }
+}
+
+/// For an error about kernels that cannot be simulated.
+pub fn name_other_sweeps(error: Error, simulation: Option<&Simulation>, machine: &Machine) -> Error {
+    let Some(simulation) = simulation.filter(|_| error.help.starts_with("choose kernels")) else { return error };
+    let runs = |sweep: &&ReadySweep| {
+        let sweep = sweep::parse(sweep.text, Path::new(sweep.name), machine.clone());
+        sweep.is_ok_and(|sweep| simulation.check(&sweep.points).is_ok())
+    };
+    let names: Vec<&str> = READY_SWEEPS.iter().filter(runs).map(|sweep| sweep.name).collect();
+    let help = format!("{} can run {}", simulation.card.name, names.join(", "));
+    if names.is_empty() { error } else { Error { help, ..error } }
 }
 
 pub fn record(plan: &Plan) -> Option<SimulatedMachine> {

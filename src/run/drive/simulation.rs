@@ -111,7 +111,9 @@ impl Simulation {
         } else {
             format!("--simulate {}: these have", able.join("|"))
         };
-        format!("{subject} all numbers of this sweep; docs/machines.md lists which machine can simulate which sweep")
+        format!(
+            "{subject} all numbers of this sweep; docs/appendix/machines.md lists which machine can simulate which sweep"
+        )
     }
 
     /// Checks that all points of these launches can be simulated. The error has each reason once.

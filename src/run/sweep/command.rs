@@ -47,7 +47,7 @@ pub fn specification(file: &File, has_kernel: bool, page: &TomlSource) -> Result
             return Err(fault(format!("\"{column}\" is a parameter and a value; give the value another name"), place));
         }
     }
-    Ok(Some(specification.to_json()))
+    Ok(Some(specification.with_locale().to_json()))
 }
 
 /// Whether a word may name a parameter of a command, and why not.

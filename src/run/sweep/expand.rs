@@ -11,7 +11,7 @@ use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::plural;
 use apexmap_measure::kernels::command::COMMAND;
-use apexmap_measure::kernels::{self, Kernel, Refusal};
+use apexmap_measure::kernels::{self, Kernel, Ranks, Refusal};
 use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -36,6 +36,18 @@ struct AxisGrid {
 }
 
 impl AxisGrid {
+    fn replace_ranks(&mut self, ranks: &[Setting]) {
+        match self.dials.iter_mut().find(|dial| dial.iter().any(|column| column.name == "ranks")) {
+            Some(dial) => dial.iter_mut().for_each(|column| {
+                let repeated = |setting: &Setting| {
+                    if column.name == "ranks" { ranks.to_vec() } else { vec![setting.clone(); ranks.len()] }
+                };
+                column.settings = column.settings.iter().flat_map(repeated).collect();
+            }),
+            None => self.dials.push(vec![Column { name: "ranks".into(), span: 0..0, settings: ranks.to_vec() }]),
+        }
+    }
+
     fn columns(&self) -> impl Iterator<Item = &Column> {
         self.dials.iter().flatten()
     }
@@ -49,7 +61,11 @@ impl AxisGrid {
 pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSource) -> Result<Vec<Point>> {
     let values = Values { page, kernels: select_kernels(file, page)?, machine };
     let sizes = Sizes { machine: &values.machine, ranks_per_node: launch.ranks_per_node };
-    let grids = grids(file, &values)?;
+    let mut grids = grids(file, &values)?;
+    let ranks = file.ranks.iter().map(|ranks| values.setting("ranks", ranks, 0..0)).collect::<Result<Vec<_>>>()?;
+    if !ranks.is_empty() {
+        grids.iter_mut().for_each(|grid| grid.replace_ranks(&ranks));
+    }
     grids.iter().try_for_each(|grid| check_nodes(grid, launch, page))?;
     // A real number, because products of long lists overflow an integer.
     let count: f64 = grids.iter().map(AxisGrid::count).sum();
@@ -71,12 +87,13 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
     let (mut expanded, mut refused_points) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |position| {
-            let point = point(grid, position, sizes, command.as_deref());
+            let point = point(grid, position, sizes, command.as_deref(), ranks.is_empty());
             if filter.accepts(&point) {
                 match kernels::complete(point).and_then(|point| nodes::check_point(point, launch)) {
                     Ok(point) => expanded.push(point),
                     Err(refusal) => {
-                        refused_points.add(refusal, || self::point(grid, position, sizes, command.as_deref()));
+                        refused_points
+                            .add(refusal, || self::point(grid, position, sizes, command.as_deref(), ranks.is_empty()));
                     }
                 }
             }
@@ -268,7 +285,7 @@ fn combinations(grid: &AxisGrid, mut visit: impl FnMut(&[usize])) {
 }
 
 /// It has only its kernel's parameters, which are not yet checked together.
-fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str>) -> Point {
+fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str>, has_own_ranks: bool) -> Point {
     let setting = |name: &str| {
         let mut columns =
             grid.dials.iter().zip(position).flat_map(|(dial, &position)| dial.iter().map(move |c| (c, position)));
@@ -277,7 +294,9 @@ fn point(grid: &AxisGrid, position: &[usize], sizes: Sizes, command: Option<&str
     let id = setting("kernel").map(|s| s.value.to_string()).unwrap_or_default();
     let number = |name: &str| setting(name).and_then(|s| s.value.as_f64()).map(|number| number as usize);
     let core_node = setting("ranks").filter(|s| s.amount == Amount::OneNumaNode).and_then(|_| number("core_node"));
-    let ranks = core_node.and_then(|node| sizes.machine.numa_cores.get(&node).copied()).or_else(|| number("ranks"));
+    let keeps_one = !has_own_ranks && kernels::find(&id).is_ok_and(|kernel| kernel.ranks == Ranks::One);
+    let ranks = if keeps_one { Some(1) } else { number("ranks") };
+    let ranks = core_node.and_then(|node| sizes.machine.numa_cores.get(&node).copied()).or(ranks);
     let mut point = nodes::point_on_nodes(&id, ranks, number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
     let ranks = point.ranks;
     let node = |name: &str| Some((name.to_owned(), setting(name)?.value.clone()));

@@ -10,8 +10,8 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::kernels;
 use apexmap_measure::kernels::command::{KERNEL, KEYS};
+use apexmap_measure::kernels::{self, Ranks};
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -47,9 +47,29 @@ impl Sweep {
     /// # Errors
     /// If a parameter or its value is not valid, or a point cannot run.
     pub fn with_fixed(&self, settings: &[(&str, Scalar)], machine: Machine) -> Result<Self> {
+        self.read_again(machine, |file| settings.iter().for_each(|(name, value)| file.fix(name, value)))
+    }
+
+    /// This sweep with other ranks, such as `1,2,cores`. Kernels of one rank keep it.
+    ///
+    /// # Errors
+    /// As [`Sweep::with_fixed`].
+    pub fn with_ranks(&self, ranks: &str, machine: Machine) -> Result<Self> {
+        let list = ranks.split(',').map(|text| Scalar::from_text(text.trim())).collect();
+        let takes_ranks = |point: &Point| kernels::find(&point.kernel).is_ok_and(|kernel| kernel.ranks == Ranks::Any);
+        let sweep = self.read_again(machine, |file| file.ranks = list).and_then(|sweep| {
+            match sweep.points.iter().any(takes_ranks) || ranks == "1" {
+                true => Ok(sweep),
+                false => Err(Error::input("it runs on one rank", "choose another sweep, such as stream")),
+            }
+        });
+        sweep.map_err(|error| Error { message: format!("--ranks {ranks}: {}", error.message), ..error })
+    }
+
+    fn read_again(&self, machine: Machine, change: impl FnOnce(&mut spec::File)) -> Result<Self> {
         let mut file: spec::File = toml::from_str(&self.text).map_err(|e| self.source().parse_error(&e))?;
-        settings.iter().for_each(|(name, value)| file.fix(name, value));
-        // A setting has no place in the file.
+        change(&mut file);
+        // A change has no place in the file.
         from_file(&file, &self.text, &self.path, machine)
             .map_err(|error| Error { location: error.location.filter(|place| !place.span.is_empty()), ..error })
     }

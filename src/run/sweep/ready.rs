@@ -31,6 +31,9 @@ macro_rules! ready_sweeps {
 pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "quickstart",
     "memory-sizes",
+    "memory-latency",
+    "memory-pages",
+    "memory-strides",
     "memory-random-share",
     "memory-mountain",
     "memory-writes",
@@ -43,6 +46,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "apex-map-neighbours",
     "apex-map-ranks",
     "protocol",
+    "message-latency",
     "message-rate-sizes",
     "message-rate-one-to-n",
     "message-rate-senders",
@@ -138,14 +142,20 @@ pub fn open(path: &Path, machine: Machine) -> Result<Sweep> {
     match find_by_name(path) {
         Some(ready) => parse(ready.text, &Path::new("sweeps").join(ready.name).with_extension("toml"), machine),
         None => {
+            let file = path.join("sweep.toml");
+            if file.is_file() {
+                let help = format!("apexmap run {} --out {}", file.display(), path.display());
+                return Err(Error::input(format!("{} is a result, not a sweep", path.display()), help));
+            }
             let message = format!("there is no sweep file {0}, and no ready sweep of this name", path.display());
-            Err(Error::environment(message, advice(path)))
+            Err(Error::input(message, advice(path)))
         }
     }
 }
 
 /// Words that users look for, with the sweep that answers them.
-const KEYWORDS: [(&str, &str); 6] = [
+const KEYWORDS: [(&str, &str); 7] = [
+    ("l1", "memory-sizes"),
     ("tlb", "memory-sizes"),
     ("stride", "memory-mountain"),
     ("triad", "stream"),
@@ -163,6 +173,7 @@ fn advice(path: &Path) -> String {
     match nearest_name(&name, READY_SWEEPS.iter().map(|sweep| sweep.name)) {
         Some(other) => format!("did you mean \"{other}\"? {list_hint}"),
         None => match search(&name).as_slice() {
+            _ if name.len() < 4 => format!("check the path; {list_hint}"),
             [] => format!("check the path; {list_hint}"),
             found => {
                 let names: Vec<&str> = found.iter().map(|sweep| sweep.name).collect();

@@ -1,4 +1,4 @@
-//! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
+//! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/appendix/sweeps.md.
 
 use super::answer::AnswerSpec;
 use super::submit_table::Submit;
@@ -73,6 +73,9 @@ pub struct File {
     /// Figures at the top of the report, before those of every result.
     #[serde(default)]
     pub figure: Vec<FigureSpec>,
+    /// Ranks of all points, if not the file's.
+    #[serde(skip)]
+    pub ranks: Vec<Scalar>,
 }
 
 impl File {

@@ -14,7 +14,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns;
 use apexmap_results::table::quietness::Quietness;
-use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, parse_answer, parts};
+use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, StatisticSpec, parse_answer, parts};
 use apexmap_run::sweep::ready::READY_SWEEPS;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,9 @@ pub struct StatedValue {
     pub number: Option<f64>,
     /// Empty for a pure number and for the value of a parameter.
     pub unit: &'static str,
+    /// Whether the value is an end of a parameter, such as the largest size, which is no measurement.
+    #[serde(skip)]
+    pub is_parameter: bool,
     /// The 95 % interval in the base unit.
     pub interval: Option<(f64, f64)>,
 }
@@ -90,8 +93,14 @@ pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<D
 
 /// `None` for samples that are not of a paired comparison.
 fn paired_answer(samples: &Samples, sweep: &str) -> Option<Declared> {
-    let ratio = paired::pairs_of(samples)?.ratio()?;
-    let text = if ratio.is_decided() { ratio.sentence() } else { format!("Undecided: {}", ratio.sentence()) };
+    // Commands have a point for each side, and sweeps usually several.
+    let has_one_point = samples.words("key").len() == samples.words(paired::SIDE).len();
+    let column = samples.headlines().first().copied().filter(|_| has_one_point);
+    let sentences = paired::pairs_of(samples)?.sentences(paired::compared_unit(column));
+    if sentences.is_empty() {
+        return None;
+    }
+    let text = sentences.join("; ");
     let question = question(sweep).unwrap_or_default();
     let (values, intervals, reservations) = Default::default();
     Some(Declared { question, text, is_known: true, values, intervals, reservations })
@@ -163,16 +172,15 @@ impl<'a> Sentence<'a> {
                     words.push(own);
                 }
             }
-            (!words.is_empty()).then(|| (list_words(&words), words.len()))
+            (!words.is_empty()).then(|| list_words(&words))
         };
-        if let Some((words, count)) = of_kind(Missing::NotMeasured) {
-            let verb = if count == 1 { "is" } else { "are" };
-            return Some(format!("not answered yet: {words} {verb} not measured"));
+        if let Some(words) = of_kind(Missing::NotMeasured) {
+            return Some(format!("not measured yet: {words}"));
         }
-        if let Some((words, _)) = of_kind(Missing::SeveralPoints) {
+        if let Some(words) = of_kind(Missing::SeveralPoints) {
             return Some(format!("not answered: several points have {words}, so there is no one value"));
         }
-        of_kind(Missing::NoValue).map(|(words, _)| format!("not answered: the samples show no {words}"))
+        of_kind(Missing::NoValue).map(|words| format!("not answered: the samples show no {words}"))
     }
 
     /// The number of values that come from one sample each.
@@ -217,7 +225,9 @@ impl<'a> Sentence<'a> {
             };
             intervals.extend(interval.map(|ends| format!("{words} {}", units::amount_interval(ends, unit))));
             let number = Some(value.number()).filter(|number| number.is_finite());
-            Some(StatedValue { words, text: value.text(), number, unit: unit.symbol(), interval })
+            let statistic = self.answer.values.get(name).and_then(|spec| spec.get_ref().statistic());
+            let is_parameter = statistic.is_some_and(StatisticSpec::is_end);
+            Some(StatedValue { words, text: value.text(), number, unit: unit.symbol(), is_parameter, interval })
         };
         let values = self.names().into_iter().filter_map(stated).collect();
         (values, intervals)
@@ -239,13 +249,13 @@ impl Declared {
         self
     }
 
-    /// The question and the answer for a terminal.
+    /// The intervals, the question and, last, the answer for a terminal.
     pub fn lines(&self) -> String {
         let question = if self.question.is_empty() { String::new() } else { format!("{}\n", self.question) };
         let intervals = match self.intervals.is_empty() {
             true => String::new(),
-            false => format!("  (95 % intervals: {})\n", self.intervals.join(", ")),
+            false => format!("95 % intervals: {}\n", self.intervals.join(", ")),
         };
-        format!("{question}  {}\n{intervals}", self.text)
+        format!("{intervals}{question}  {}\n", self.text)
     }
 }

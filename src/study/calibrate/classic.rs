@@ -65,6 +65,7 @@ pub fn table(card: &Card) -> Vec<Row> {
         ("STREAM", stream(card)),
         ("Updates", gups(card)),
         ("Latency", latency(card)),
+        ("Reads", reads(card)),
         ("Cache size", sizes(card)),
         ("TLB reach", translation(card)),
         ("Loaded latency", loaded_latency(card)),
@@ -88,7 +89,7 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
     let mut text = format!("{disturbed}{}: {}\n{}", card.name, card.summary, text_table(rows, width));
     let (cores, pairs) = matrix(card);
-    if cores.len() > 2 {
+    if cores.len() > 2 && pairs.len() == cores.len() * (cores.len() - 1) / 2 {
         let mut table = TextTable::new(vec![Align::Right; cores.len() + 1]).with_indent(2);
         table.add_row(std::iter::once("ns".to_owned()).chain(cores.iter().map(u64::to_string)));
         for &second in &cores {
@@ -181,14 +182,10 @@ fn stream(card: &Card) -> Vec<Row> {
         (catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
         (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
     ];
-    let to_row = |(k, (entry, name)): (usize, (&'static Entry, &str))| {
-        let note = if k == 0 { format!("{whole}{arrays}") } else { String::new() };
-        number(card, &NumberName::new(entry), name, note)
-    };
-    let mut rows: Vec<Row> = four.into_iter().enumerate().filter_map(to_row).collect();
-    let read = |name, cores: String| number(card, &NumberName::new(name), "read only", cores);
-    rows.extend(read(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, whole));
-    rows.extend(read(catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND, "one core".into()));
+    let mut rows: Vec<Row> =
+        four.into_iter().filter_map(|(entry, name)| number(card, &NumberName::new(entry), name, "")).collect();
+    rows.iter_mut().take(1).for_each(|row| row.note = format!("{whole}{arrays}"));
+    rows.extend(number(card, &NumberName::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND), "read only", whole));
     rows
 }
 
@@ -245,8 +242,26 @@ fn latency(card: &Card) -> Vec<Row> {
         ("L3", catalogue::L3_LATENCY_SECONDS),
         ("memory", catalogue::MEMORY_LATENCY_SECONDS),
     ];
-    // Published cards also have latencies, but no staircase.
-    if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(to_row).collect() }
+    // Published cards also have latencies, but neither a staircase nor runs.
+    let is_shown = |entry: &Entry| !lines(card).is_empty() || is_measured(card, entry);
+    levels.into_iter().filter(|(_, entry)| is_shown(entry)).filter_map(to_row).collect()
+}
+
+fn is_measured(card: &Card, entry: &Entry) -> bool {
+    card.numbers().get(entry.name).is_some_and(|number| number.runs.is_some())
+}
+
+/// The bandwidth of one core from each level.
+fn reads(card: &Card) -> Vec<Row> {
+    let levels = [
+        ("L1", catalogue::L1_BANDWIDTH_BYTES_PER_SECOND),
+        ("L2", catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),
+        ("L3", catalogue::L3_BANDWIDTH_BYTES_PER_SECOND),
+        ("memory", catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND),
+    ];
+    let of_core =
+        levels.into_iter().filter(|(_, entry)| is_measured(card, entry) && !card.provenance.contains_key(DEVICE_NAME));
+    of_core.filter_map(|(name, entry)| number(card, &NumberName::new(entry), name, "one core, end to end")).collect()
 }
 
 const NO_STEP: &str = "no visible step";

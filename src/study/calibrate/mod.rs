@@ -38,7 +38,7 @@ use std::fmt::Write;
 
 pub use card_text::{card_csv, card_numbers, card_text};
 pub use derived_numbers::contradictions;
-pub use node::node_probes;
+pub use node::{node_probes, quick_probes};
 pub use probe::Probe;
 pub use shapes::shapes;
 

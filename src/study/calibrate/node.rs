@@ -7,7 +7,7 @@ use apexmap_measure::kernels::Kernel;
 use apexmap_measure::kernels::calibrate::memory::{core_to_core, stream};
 use apexmap_measure::kernels::random_access::sequential::STAR;
 use apexmap_measure::kernels::random_access::shared;
-use apexmap_theory::machine::{NumberName, Word, catalogue};
+use apexmap_theory::machine::{Entry, NumberName, Word, catalogue};
 
 /// STREAM's rule: each array is at least this many times as large as the last-level caches.
 pub const STREAM_RULE: u64 = 4;
@@ -57,6 +57,30 @@ pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     probes.extend(core_to_core(cores));
     probes
 }
+
+/// The points of `apexmap try`: few numbers of the whole calibration, with its settings. Pairs of cores include the first.
+pub fn quick_probes(host: &Host, cores: usize) -> Vec<Probe> {
+    let is_wanted = |probe: &Probe| match probe.number.qualifier[..] {
+        [] => QUICK_NUMBERS.iter().any(|entry| entry.name == probe.number.entry.name),
+        [Word::Pair(first, _)] => first == 0,
+        ref words => *words == [Word::Star],
+    };
+    let mut probes = [super::probes(host, cores), node_probes(host, cores)].concat();
+    probes.retain(is_wanted);
+    probes
+}
+
+const QUICK_NUMBERS: [&Entry; 9] = [
+    catalogue::L1_LATENCY_SECONDS,
+    catalogue::L2_LATENCY_SECONDS,
+    catalogue::L3_LATENCY_SECONDS,
+    catalogue::MEMORY_LATENCY_SECONDS,
+    catalogue::L1_BANDWIDTH_BYTES_PER_SECOND,
+    catalogue::L2_BANDWIDTH_BYTES_PER_SECOND,
+    catalogue::L3_BANDWIDTH_BYTES_PER_SECOND,
+    catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND,
+    catalogue::STREAM_TRIAD_BYTES_PER_SECOND,
+];
 
 pub(super) fn gups(word: Word, kernel: &'static Kernel, ranks: usize) -> Probe {
     let number = NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);

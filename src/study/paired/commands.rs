@@ -1,6 +1,5 @@
-//! Two commands as sides of a comparison.
+//! Commands as sides of a comparison.
 
-use super::Side;
 use super::sides::{Check, SideRun, Sides, require_success};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
@@ -12,9 +11,11 @@ use apexmap_run::drive::plan::Entry;
 /// The key of a command's samples, besides their side.
 const KEY: &str = "command";
 
-/// Two commands, and the value that is compared.
+/// Commands, and the value that is compared.
 pub struct Commands {
-    points: [Point; 2],
+    points: Vec<Point>,
+    /// Runs of each command before those that count.
+    warm_up: u32,
     column: String,
     is_smaller_better: bool,
     runs: Option<RequestedRuns>,
@@ -22,36 +23,37 @@ pub struct Commands {
 
 impl Commands {
     /// The first value of the first command is compared.
-    pub fn new(commands: [Specification; 2]) -> Result<Self> {
-        let value = commands[0].value.first().cloned().unwrap_or_default();
-        let [a, b] = commands.map(|command| {
-            let point = Point::new("command", 1).with_parameter(COMMAND, command.to_json().as_str());
+    pub fn new(commands: Vec<Specification>, warm_up: u32) -> Result<Self> {
+        let value = commands.first().and_then(|command| command.value.first()).cloned().unwrap_or_default();
+        let points = commands.into_iter().map(|command| {
+            let point = Point::new("command", 1).with_parameter(COMMAND, command.with_locale().to_json().as_str());
             kernels::complete(point).map_err(|refusal| Error::input(refusal.message, ""))
         });
-        let is_smaller_better = value.is_smaller_better();
-        Ok(Self { points: [a?, b?], column: value.column(), is_smaller_better, runs: None })
+        let (points, is_smaller_better) = (points.collect::<Result<_>>()?, value.is_smaller_better());
+        Ok(Self { points, warm_up, column: value.column(), is_smaller_better, runs: None })
     }
 }
 
 impl Sides for Commands {
-    fn points(&self) -> [Vec<Entry>; 2] {
+    fn points(&self) -> Vec<Vec<Entry>> {
         let entry = |point: Point| Entry { key: KEY.into(), costs: None, resampled_costs: Vec::new(), point };
-        self.points.clone().map(|point| vec![entry(point)])
+        self.points.iter().map(|point| vec![entry(point.clone())]).collect()
     }
 
     fn column(&self) -> Option<&str> {
         Some(&self.column)
     }
 
-    /// Runs both sides once, which fills the caches of the system.
-    fn prepare(&mut self, compared: [Side; 2], check: &Check) -> Result<()> {
+    /// The first runs fill the caches of the system.
+    fn prepare(&mut self, compared: &[usize], check: &Check) -> Result<()> {
         self.runs = Some(RequestedRuns::start(&self.points)?);
-        compared.into_iter().try_for_each(|side| require_success(&self.run(side, check)?.samples))
+        let runs = compared.repeat(self.warm_up as usize);
+        runs.into_iter().try_for_each(|side| require_success(&self.run(side, check)?.samples))
     }
 
-    fn run(&mut self, side: Side, check: &Check) -> Result<SideRun> {
+    fn run(&mut self, side: usize, check: &Check) -> Result<SideRun> {
         let runs = self.runs.as_mut().ok_or_else(|| Error::internal("a run without its worker"))?;
-        let (launch, mut sample) = runs.run(side as usize, check)?;
+        let (launch, mut sample) = runs.run(side, check)?;
         sample.key = KEY.into();
         let value = sample.outputs.get(&self.column).and_then(Value::as_f64).or(sample.seconds).unwrap_or(f64::NAN);
         let is_smaller_better = self.is_smaller_better;

@@ -1,7 +1,7 @@
 //! Launches of two variants of a sweep as sides of a comparison.
 
+use super::log_speed;
 use super::sides::{Check, SideRun, Sides};
-use super::{Side, log_speed};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::sample::{Launch, Sample};
@@ -15,7 +15,7 @@ use apexmap_run::drive::plan::Entry;
 use apexmap_run::sweep::Sweep;
 
 pub struct Launches {
-    sides: [SweepSide; 2],
+    sides: Vec<SweepSide>,
     /// Removed after the sides.
     _folder: TemporaryFolder,
 }
@@ -35,26 +35,25 @@ pub fn measure_once(sweep: &mut Sweep) {
 
 impl Launches {
     pub fn new(campaigns: [Campaign; 2], folder: TemporaryFolder) -> Result<Self> {
-        let [a, b] = campaigns.map(SweepSide::new);
-        Ok(Self { sides: [a?, b?], _folder: folder })
+        Ok(Self { sides: campaigns.into_iter().map(SweepSide::new).collect::<Result<_>>()?, _folder: folder })
     }
 }
 
 impl Sides for Launches {
-    fn points(&self) -> [Vec<Entry>; 2] {
-        self.sides.each_ref().map(|side| side.campaign.plan.entries.clone())
+    fn points(&self) -> Vec<Vec<Entry>> {
+        self.sides.iter().map(|side| side.campaign.plan.entries.clone()).collect()
     }
 
     fn column(&self) -> Option<&str> {
         None
     }
 
-    fn prepare(&mut self, _: [Side; 2], _: &Check) -> Result<()> {
+    fn prepare(&mut self, _: &[usize], _: &Check) -> Result<()> {
         Ok(())
     }
 
-    fn run(&mut self, side: Side, check: &Check) -> Result<SideRun> {
-        self.sides[side as usize].run(check)
+    fn run(&mut self, side: usize, check: &Check) -> Result<SideRun> {
+        self.sides[side].run(check)
     }
 }
 

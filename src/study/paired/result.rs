@@ -1,7 +1,7 @@
 //! The result of a comparison: its samples, which are kept run by run.
 
 use super::sides::{Measured, SideRun, Sides};
-use super::{SIDE, Side, Turn, log_speed, pairs_of};
+use super::{Pairs, SIDE, Turn, log_speed, pairs_of_sides, side_name};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::{Point, Value as PointValue};
@@ -20,7 +20,7 @@ use std::path::Path;
 pub struct PairedResult {
     pub folder: Folder,
     _lock: Lock,
-    names: [String; 2],
+    names: Vec<String>,
     points: usize,
     /// The journal of the launch whose runs are being measured.
     journal: Option<Journal>,
@@ -28,10 +28,10 @@ pub struct PairedResult {
 
 impl PairedResult {
     /// Makes a result of these sides, or continues the one in the folder.
-    pub fn open(path: &Path, names: &[String; 2], sides: &dyn Sides) -> Result<Self> {
+    pub fn open(path: &Path, names: &[String], sides: &dyn Sides) -> Result<Self> {
         let folder = Folder { path: path.to_owned() };
         let (mut points, mut text) = (0, String::new());
-        for (side, entries) in Side::ALL.into_iter().zip(sides.points()) {
+        for (side, entries) in sides.points().into_iter().enumerate() {
             points += entries.len();
             for entry in entries {
                 let (key, point) = (key_of(side, &entry.key), point_of(side, &entry.point));
@@ -48,7 +48,7 @@ impl PairedResult {
         let lock = folder.lock()?;
         folder.remove_abandoned();
         folder.replace_text(&folder.points(), &text)?;
-        let result = Self { folder, _lock: lock, names: names.clone(), points, journal: None };
+        let result = Self { folder, _lock: lock, names: names.to_vec(), points, journal: None };
         // Before the first sample, so that every command takes the result, however this one ends.
         result.describe(0)?;
         Ok(result)
@@ -57,8 +57,8 @@ impl PairedResult {
     /// The runs that the folder has. They are compared by `column`, or by the mean of their points.
     pub fn read_pairs(&self, column: Option<&str>) -> Result<Measured> {
         let samples = Samples::from(self.folder.table()?);
-        let values = Side::ALL.map(|side| {
-            let runs = samples.with_word(SIDE, &[side.name()]).good();
+        let values = (0..self.names.len()).map(|side| {
+            let runs = samples.with_word(SIDE, &[&side_name(side)]).good();
             match column {
                 Some(column) => runs.numbers(column),
                 None => {
@@ -67,10 +67,11 @@ impl PairedResult {
                 }
             }
         });
-        Ok(Measured::new(pairs_of(&samples).unwrap_or_default(), values))
+        let pairs = pairs_of_sides(&samples, self.names.len()).unwrap_or_else(|| Pairs::new(self.names.len()));
+        Ok(Measured::new(pairs, values.collect()))
     }
 
-    /// All runs of two commands are a launch, and each run of a sweep is another.
+    /// All runs of commands are a launch, and each run of a sweep is another.
     pub fn keep(&mut self, turn: Turn, run: &SideRun) -> Result<()> {
         let mut journal = match self.journal.take() {
             Some(journal) => journal,
@@ -103,9 +104,10 @@ impl PairedResult {
     }
 
     fn describe(&self, pairs: usize) -> Result<()> {
-        let (folder, [a, b]) = (&self.folder, &self.names);
-        let title = format!("{b} against {a}");
-        let question = format!("Is B faster than A? A: {a}. B: {b}.");
+        let (folder, names) = (&self.folder, &self.names);
+        let title = format!("{} against {}", names[1..].join(", "), names[0]);
+        let sides = (0..).zip(names).map(|(side, name)| format!(" {}: {name}.", side_name(side))).collect::<String>();
+        let question = format!("{} faster than A?{sides}", if names.len() == 2 { "Is B" } else { "Which is" });
         let [quoted_title, quoted_question] = [&title, &question].map(|text| toml::Value::from(text.as_str()));
         let sweep = format!(
             "# Written by: {}\n\ntitle = {quoted_title}\nquestion = {quoted_question}\n\n[launch]\nlaunches = {pairs}\n\n\
@@ -125,12 +127,12 @@ fn of_pair(sample: &Sample, Turn { side, pair, repetition }: Turn) -> Sample {
     Sample { key: key_of(side, &sample.key), point, block: pair, repetition, ..sample.clone() }
 }
 
-fn point_of(side: Side, point: &Point) -> Point {
+fn point_of(side: usize, point: &Point) -> Point {
     let mut point = point.clone();
-    point.params.insert(SIDE.into(), PointValue::from(side.name()));
+    point.params.insert(SIDE.into(), PointValue::from(side_name(side).as_str()));
     point
 }
 
-fn key_of(side: Side, key: &str) -> String {
-    format!("{}-{key}", side.name())
+fn key_of(side: usize, key: &str) -> String {
+    format!("{}-{key}", side_name(side))
 }

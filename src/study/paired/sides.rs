@@ -1,6 +1,6 @@
-//! The two sides of a comparison, and their runs.
+//! The sides of a comparison, and their runs.
 
-use super::{Limits, Pairs, Run, Side, Turn};
+use super::{Limits, Pairs, Run, Turn, side_name};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::{Launch, Sample, Status};
 use apexmap_base::shell::quote_words;
@@ -23,49 +23,50 @@ pub struct SideRun {
 pub type Check<'a> = dyn Fn() -> Result<()> + 'a;
 
 pub trait Sides {
-    fn points(&self) -> [Vec<Entry>; 2];
+    fn points(&self) -> Vec<Vec<Entry>>;
 
     /// The compared column; `None` for the mean over all points.
     fn column(&self) -> Option<&str>;
 
     /// Prepares runs of these sides; the same one twice for the null.
-    fn prepare(&mut self, compared: [Side; 2], check: &Check) -> Result<()>;
+    fn prepare(&mut self, compared: &[usize], check: &Check) -> Result<()>;
 
-    fn run(&mut self, side: Side, check: &Check) -> Result<SideRun>;
+    fn run(&mut self, side: usize, check: &Check) -> Result<SideRun>;
 }
 
-#[derive(Default)]
 pub struct Measured {
     pub pairs: Pairs,
     /// The compared value of each run, by side.
-    pub values: [Vec<f64>; 2],
+    pub values: Vec<Vec<f64>>,
     reference: ReferenceValues,
 }
 
 impl Measured {
     /// Continues an earlier comparison.
-    pub fn new(pairs: Pairs, values: [Vec<f64>; 2]) -> Self {
+    pub fn new(pairs: Pairs, values: Vec<Vec<f64>>) -> Self {
         Self { pairs, values, reference: ReferenceValues::default() }
     }
 
-    /// Measures two of the sides in blocks; the same one twice for the null. `keep` stores a run before the next one is measured.
+    /// Measures sides in blocks; the same one twice for the null. `keep` stores a run before the next one is measured, and `show` gets
+    /// the pairs before each block.
     pub fn measure(
         &mut self,
         sides: &mut dyn Sides,
-        compared: [Side; 2],
+        compared: &[usize],
         limits: &Limits,
         keep: &mut dyn FnMut(Turn, &SideRun) -> Result<()>,
         check: &Check,
+        show: &mut dyn FnMut(&Pairs),
     ) -> Result<()> {
         sides.prepare(compared, check)?;
         let (Self { pairs, values, reference }, started) = (self, Instant::now());
         let mut run_once = |turn: Turn| {
-            let run = sides.run(compared[turn.side as usize], check)?;
+            let run = sides.run(compared[turn.side], check)?;
             keep(turn, &run)?;
             require_success(&run.samples)?;
             let SideRun { launch, samples, value, is_smaller_better, .. } = run;
             if !(value.is_finite() && value > 0.0) {
-                let message = format!("a run of {} has the value {value}, which has no ratio", turn.side.name());
+                let message = format!("a run of {} has the value {value}, which has no ratio", side_name(turn.side));
                 return Err(Error::measurement(message, "run it alone to see what it does"));
             }
             samples.iter().for_each(|sample| reference.add(&sample.disturbance));
@@ -73,10 +74,10 @@ impl Measured {
             let is_disturbed = samples.iter().any(|sample| {
                 causes(&sample.disturbance, &reference, launch.oversubscribed).is_some_and(|causes| !causes.is_empty())
             });
-            values[turn.side as usize].push(value);
+            values[turn.side].push(value);
             Ok(Run { speed: if is_smaller_better { 1.0 / value } else { value }, is_disturbed })
         };
-        super::measure(pairs, limits, &mut || started.elapsed().as_secs_f64(), &mut run_once)
+        super::measure(pairs, limits, &mut || started.elapsed().as_secs_f64(), &mut run_once, show)
     }
 }
 

@@ -14,7 +14,7 @@ use apexmap_theory::models;
 use apexmap_theory::models::scan::{Numbers, scan_point};
 use serde::Serialize;
 use simulations::Simulations;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Rate of one processor of Red Storm in GUPS (hypercube paper, Table 2).
@@ -263,11 +263,35 @@ impl Validation {
         counts.chain(self.not_simulated.as_ref().map(NotSimulated::words)).collect()
     }
 
-    /// The text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
+    /// How many values agree, and where a model is wrong, for a terminal.
+    pub fn short_text(&self, width: Option<usize>) -> String {
+        let mut text = String::from("Published values compared with the papers' equations and with models\n\n");
+        let mut table =
+            TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]);
+        table.add_row(["", "values", "agree", "differ", "within 10 %", ""]);
+        for Count { kind, values_of, values, agree, differ, within_10, is_test, .. } in self.counts() {
+            let [values, agree, differ] = [values, agree, differ].map(|count| count.to_string());
+            let within = if is_test { within_10.to_string() } else { String::new() };
+            table.add_row([kind.name().to_owned(), values, agree, differ, within, values_of.to_owned()]);
+        }
+        let _ = writeln!(text, "{}", table.with_indent(2).with_width(width));
+        let at_fault = |check: &&Check| check.counts && check.at_fault == Some(Fault::Model);
+        let mut wrong: BTreeMap<String, usize> = BTreeMap::new();
+        for check in self.checks.iter().filter(at_fault) {
+            // `hypercube paper, Table 3`
+            let place = check.source.split(", ").take(2).collect::<Vec<_>>().join(", ");
+            *wrong.entry(place).or_default() += 1;
+        }
+        let _ = writeln!(text, "The model is wrong (values):");
+        wrong.iter().for_each(|(place, count)| text.push_str(&format!("  {place} ({count})\n")));
+        self.not_simulated.iter().for_each(|missing| text.push_str(&format!("{}\n", missing.words())));
+        text
+    }
+
+    /// All values for a terminal. Remarks are wrapped so that lines have at most `width` columns.
     pub fn text(&self, width: Option<usize>) -> String {
-        let mut text = String::from("Published values compared with the papers' equations and with models\n");
         let counts: String = self.summary(|_| true).iter().map(|sentence| format!("{sentence}\n")).collect();
-        let _ = write!(text, "\n{counts}");
+        let mut text = String::new();
         for checks in self.checks.chunk_by(|a, b| (&a.source, a.kind, a.counts) == (&b.source, b.kind, b.counts)) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
             table.add_row(["", "published", "recomputed", "difference", "verdict"]);

@@ -126,12 +126,13 @@ impl Card {
         Self { name: name.into(), summary: summary.into(), source: source.into(), ..Self::default() }
     }
 
-    /// Reads a card.
+    /// Reads a card, also as JSON.
     pub fn read(path: &Path) -> Result<Self> {
         let published: Vec<_> = PUBLISHED.iter().map(|(name, _)| *name).collect();
         let write = if path.is_dir() { "name the card.toml in it, which" } else { "check the path: a card is what" };
         let next = format!("{write} `apexmap calibrate` writes; or name a published machine: {}", published.join(", "));
-        Self::parse(&toml_file::read_text(path, "machine card", &next)?, path)
+        let text = toml_file::read_text(path, "machine card", &next)?;
+        Self::parse(&toml_file::from_json(text, path)?, path)
     }
 
     /// Reads a card from the text of the file `path`.

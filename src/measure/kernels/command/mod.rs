@@ -9,6 +9,7 @@ mod start;
 mod value;
 
 pub use program::Finished;
+use specification::Resolved;
 pub use specification::{KEYS, Specification};
 pub use start::Program;
 pub use value::{Better, PEAK_BYTES, SYSTEM_SECONDS, USER_SECONDS, ValueSpec, is_name};
@@ -23,7 +24,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 const SOURCE: Source =
     Source { authors: "the user", title: "the program that the sweep names", short: "the sweep's command" };
@@ -111,6 +112,18 @@ pub fn measure(point: &Point) -> Result<Outcome, String> {
     let specification = specification(point)?;
     let mut resolved = specification.resolve(&parameters(point))?;
     resolved.program.arguments.splice(0..0, STARTER.get().into_iter().flatten().cloned());
+    let runs_before = if specification.warm_up_first > 0 && is_first(point) { specification.warm_up_first } else { 0 };
+    (0..runs_before).try_for_each(|_| measure_once(&specification, &resolved).map(drop))?;
+    measure_once(&specification, &resolved)
+}
+
+/// Whether this process, which has one launch, measures the point for the first time.
+fn is_first(point: &Point) -> bool {
+    static BEGUN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{point:?}"))
+}
+
+fn measure_once(specification: &Specification, resolved: &Resolved) -> Result<Outcome, String> {
     let run = |program: &Program| program.run(specification.time_limit);
     let help = |part: &str, why: String| format!("{part}: {why}");
     if let Some(setup) = &resolved.setup {
@@ -144,7 +157,7 @@ pub fn measure(point: &Point) -> Result<Outcome, String> {
 /// memory is bounded.
 pub fn static_name(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     match names.get(name) {
         Some(name) => name,
         None => {

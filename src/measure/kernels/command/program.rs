@@ -154,7 +154,7 @@ impl Finished {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) if codes.contains(&code) => Ok(()),
             (Some(code), _) => Err(format!(
-                "the program ended with exit code {code}; if that is a success, add it to success; {}",
+                "the program ended with exit code {code}; if that is a success, add it to success (or --success {code}); {}",
                 self.beginning()
             )),
             (None, signal) => {

@@ -7,8 +7,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// No kernel has a parameter with one of these names.
-pub const KEYS: [&str; 11] =
-    ["command", "value", "env", "cwd", "input", "setup", "cleanup", "warm_up", "time_limit", "success", "cores"];
+pub const KEYS: [&str; 12] = [
+    "command",
+    "value",
+    "env",
+    "cwd",
+    "input",
+    "setup",
+    "cleanup",
+    "warm_up",
+    "warm_up_first",
+    "time_limit",
+    "success",
+    "cores",
+];
 
 /// In seconds, if the sweep sets none.
 const DEFAULT_LIMIT: f64 = 60.0;
@@ -37,6 +49,9 @@ pub struct Specification {
     /// Before each run that counts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warm_up: u32,
+    /// Before the first run of a point in a launch.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warm_up_first: u32,
     #[serde(default = "default_limit", deserialize_with = "time")]
     pub time_limit: f64,
     /// Exit codes.
@@ -60,6 +75,15 @@ impl Specification {
             serde_json::from_str(text).map_err(|error| format!("the command is not valid: {error}"))?;
         specification.check()?;
         Ok(specification)
+    }
+
+    /// With the locale C, so that programs print decimal points, unless the variables name a locale.
+    pub fn with_locale(mut self) -> Self {
+        let is_locale = |name: &String| name == "LANG" || name.starts_with("LC_");
+        if !self.env.keys().any(is_locale) {
+            self.env.insert("LC_ALL".into(), "C".into());
+        }
+        self
     }
 
     pub fn to_json(&self) -> String {

@@ -157,11 +157,29 @@ impl ValueSpec {
 
 pub fn find_regex(pattern: &str, finished: &Finished) -> Result<f64, String> {
     let regex = regex::bytes::Regex::new(pattern).map_err(|error| error.to_string())?;
-    let last = |text| regex.captures_iter(text).last().and_then(|groups| groups.get(1)).map(|group| group.as_bytes());
-    let text = last(&finished.output).or_else(|| last(&finished.errors));
-    let text = text.ok_or_else(|| format!("the output does not match '{pattern}'"))?;
-    let text = String::from_utf8_lossy(text).trim().replace(',', "");
-    text.parse().map_err(|_| format!("the pattern '{pattern}' found \"{text}\", which is not a number"))
+    let last = |text: &[u8]| {
+        let groups = regex.captures_iter(text).last()?;
+        let (whole, group) = (groups.get(0)?, groups.get(1)?);
+        let is_cut = whole.end() == group.end() && matches!(text[group.end()..], [b',', b'0'..=b'9', ..]);
+        Some((String::from_utf8_lossy(group.as_bytes()).trim().to_owned(), is_cut))
+    };
+    let (text, is_cut) = last(&finished.output)
+        .or_else(|| last(&finished.errors))
+        .ok_or_else(|| format!("the output does not match '{pattern}'"))?;
+    let number = match parse_number(&text) {
+        Ok(_) if is_cut => Err("may end at a decimal comma: print a point, or add the comma to the pattern"),
+        number => number,
+    };
+    number.map_err(|why| format!("the pattern '{pattern}' found \"{text}\", which {why}"))
+}
+
+/// A comma divides thousands only where it cannot be a decimal comma: in `1,234.5` and `1,234,567`, not in `1,234`.
+fn parse_number(text: &str) -> Result<f64, &'static str> {
+    const THOUSANDS: &str = r"^[+-]?[1-9]\d{0,2}(,\d{3})+((,\d{3})|(\.\d*([eE].*)?))$";
+    let text = text.trim_end_matches(',');
+    let number = text.replace(',', "").parse().map_err(|_| "is not a number")?;
+    let is_certain = !text.contains(',') || Regex::new(THOUSANDS).is_ok_and(|pattern| pattern.is_match(text));
+    if is_certain { Ok(number) } else { Err("may have a decimal comma: print a point, or no comma") }
 }
 
 pub fn find_json(path: &str, finished: &Finished) -> Result<f64, String> {

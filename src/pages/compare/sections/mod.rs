@@ -131,7 +131,8 @@ pub fn write(
     let page = folder.join("compare.html");
     new_file::replace_contents(&page, &text)?;
     html::remove_unmade(&figures, &text)?;
-    let others = [details, terms.sentences(), codes.sentences, points.lines(true)];
+    // The page has the details.
+    let others = [terms.sentences(), codes.sentences, points.lines(true)];
     Ok(ComparisonOutput { page, summary: join_lines(summary, others) })
 }
 
@@ -157,7 +158,7 @@ fn headline(comparison: &Comparison, means: &Means) -> Vec<String> {
 }
 
 /// The shortest first, after the headline.
-fn join_lines(summary: Summary, others: [Vec<String>; 4]) -> String {
+fn join_lines<const N: usize>(summary: Summary, others: [Vec<String>; N]) -> String {
     let mut others = [summary.lines, others.concat()].concat();
     others.sort_by_key(|line| line.chars().count());
     summary.headline.into_iter().chain(others).map(|line| line + "\n").collect()

@@ -1,4 +1,4 @@
-//! `apexmap try`: runs the largest launch of a sweep for a few seconds, to test it before a long run.
+//! `apexmap run --trial`: runs the largest launch of a sweep for a few seconds, to test it before a long run.
 
 use super::conclude::display;
 use apexmap_base::error::{Error, Result};
@@ -10,23 +10,8 @@ use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::trust::Consent;
 use apexmap_run::campaign::{Request, trial};
 
-#[derive(clap::Args)]
-#[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
-
-Starts the sweep's launcher with the ranks of its largest launch. Prints the placement of the ranks, the time of a barrier, and the \
-message times between the first and the second half of the ranks (if their number is even). Creates a window of remote memory only \
-if a kernel of the sweep does. Run it where the sweep will run, such as in an allocation. Keeps no files if the launch succeeds. \
-apexmap run does the same first if a sweep uses several nodes.")]
-pub struct Arguments {
-    #[command(flatten)]
-    request: Request,
-    /// Start the programs that the sweep or a site file names without a question, although the file may come from somebody else
-    #[arg(long)]
-    trust: bool,
-}
-
-pub fn run(arguments: &Arguments) -> Result<()> {
-    let request = Request { consent: Consent::from_flag(arguments.trust), ..arguments.request.clone() };
+pub fn run(request: &Request, consent: Consent) -> Result<()> {
+    let request = Request { consent, ..request.clone() };
     let campaign = Cluster::load()?.planner(&request).plan()?;
     if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
