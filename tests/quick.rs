@@ -43,7 +43,8 @@ fn quick_card() -> Card {
         add_run(&mut table, point);
     }
     let mut card = card(&probes, &table.finish().into(), "small", &small).expect("a card");
-    card.provenance.insert("host".into(), host().name.into());
+    let this = host();
+    card.provenance.extend([("host".to_owned(), this.name.into()), ("cpu_model".to_owned(), this.cpu_model.into())]);
     card
 }
 
