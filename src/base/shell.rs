@@ -31,15 +31,15 @@ pub fn shell_syntax(command: &str) -> Option<&str> {
     }
     let (mut quote, mut previous, mut is_escaped) = (None, ' ', false);
     for (place, letter) in command.char_indices() {
-        let rest = &command[place..];
-        let is_variable = || rest[1..].starts_with(|c: char| c.is_alphanumeric() || "_({".contains(c));
+        let word = command[place..].split_whitespace().next();
+        let is_variable = || command[place + 1..].starts_with(|c: char| c.is_alphanumeric() || "_({".contains(c));
         match (quote, letter) {
             _ if is_escaped => is_escaped = false,
             (None | Some('"'), '\\') => is_escaped = true,
             (None, '\'' | '"') => quote = Some(letter),
-            (None, '|' | '&' | ';' | '<' | '>' | '*' | '`') => return rest.split_whitespace().next(),
-            (None, '$') if is_variable() => return rest.split_whitespace().next(),
-            (None, '~') if previous.is_whitespace() => return rest.split_whitespace().next(),
+            (None, '|' | '&' | ';' | '<' | '>' | '*' | '`') => return word,
+            (None, '$') if is_variable() => return word,
+            (None, '~') if previous.is_whitespace() => return word,
             _ if quote == Some(letter) => quote = None,
             _ => {}
         }

@@ -44,7 +44,7 @@ pub struct Arguments {
     commands: Vec<String>,
     #[command(flatten)]
     program: ProgramOptions,
-    /// Compare launches of this sweep (a file or a ready sweep) instead of two commands
+    /// Compare launches of this sweep (a file or a ready sweep) instead of commands
     #[arg(long, value_name = "SWEEP", conflicts_with = "commands")]
     sweep: Option<PathBuf>,
     /// Worker program of A [default: this program]
@@ -74,7 +74,7 @@ pub struct Arguments {
     /// Also compare A with itself; its ratio shows what this machine can tell apart
     #[arg(long)]
     null: bool,
-    /// slower=2%: end with code 5 if B or a further side is slower than A by more than 2 %, and with code 4 if the runs do not decide this
+    /// slower=2%: end with code 5 if another side is slower than A by more than 2 %, and with code 4 if the runs do not decide this
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
     /// Keep each run and write a page in this result folder; the same command continues

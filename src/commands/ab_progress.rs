@@ -8,7 +8,6 @@ use apexmap_study::paired::{Limits, Pairs};
 use std::time::{Duration, Instant};
 
 const FRAME: Duration = Duration::from_millis(200);
-/// Time between two plain lines.
 const LINE: Duration = Duration::from_secs(10);
 
 pub struct AbProgress {
@@ -34,7 +33,6 @@ impl AbProgress {
         self.pairs.clone_from(pairs);
     }
 
-    /// A frame or a line, if it is time.
     pub fn tick(&mut self) {
         if Instant::now() < self.due {
             return;

@@ -29,7 +29,6 @@ use std::collections::BTreeMap;
 /// Each has a letter.
 pub const MAX_SIDES: usize = 26;
 
-/// The letter of a side.
 pub fn side_name(side: usize) -> String {
     char::from(b'A' + side as u8).to_string()
 }
@@ -93,8 +92,8 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
-/// Measures further blocks of pairs until the limits are reached. `elapsed` returns the seconds since the start, and `show` gets the
-/// pairs before each block. The complete pairs stay if `run` fails.
+/// Measures further blocks of pairs. `elapsed` returns the seconds since the start, and `show` gets the pairs before each block. The
+/// complete pairs stay if `run` fails.
 pub fn measure(
     pairs: &mut Pairs,
     limits: &Limits,
@@ -245,7 +244,6 @@ impl Ratio {
         (self.high - self.low) / self.value
     }
 
-    /// `1.49 (1.43 to 1.54), 24 pairs`
     fn numbers(&self) -> [String; 2] {
         let style = if self.relative_width() < 0.01 { NumberStyle::Fixed(4) } else { NumberStyle::Ratio };
         let [value, low, high] = [self.value, self.low, self.high].map(|ratio| number(ratio, style));

@@ -77,7 +77,7 @@ impl Specification {
         Ok(specification)
     }
 
-    /// With the locale C, so that programs print decimal points, unless the variables name a locale.
+    /// With the locale C, unless the variables name another.
     pub fn with_locale(mut self) -> Self {
         let is_locale = |name: &String| name == "LANG" || name.starts_with("LC_");
         if !self.env.keys().any(is_locale) {
