@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 /// Words as a shell divides them, and a part of the answer. They run in a folder with results, a card, a sweep and a program.
-const MISTAKES: [(&str, &str); 90] = [
+const MISTAKES: [(&str, &str); 92] = [
     // Flags of other programs.
     ("run --threads 4 -o x", "apexmap run --threads 4 --out x"),
     ("run -v", "apexmap status RESULT"),
@@ -80,6 +80,8 @@ const MISTAKES: [(&str, &str); 90] = [
         "report results/quickstart results/xeon",
         "help: apexmap report results/quickstart && apexmap report results/xeon",
     ),
+    ("plot results/quickstart contour extra", "for example: apexmap plot results/quickstart"),
+    ("site nosuch", "for example: apexmap site"),
     // Names.
     ("measure --budget 20s", "help: apexmap run --budget 20s"),
     ("benchmark", "help: apexmap run"),
