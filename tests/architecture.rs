@@ -287,7 +287,8 @@ const READS: [&str; 12] = [
     "find",
 ];
 /// Files that read such texts, and why.
-const READERS: [(&str, &str); 5] = [
+const READERS: [(&str, &str); 6] = [
+    ("src/cli/advice.rs", "messages of clap and of parsers of values, and the examples of help"),
     ("src/base/toml_file.rs", "messages of the crate toml"),
     ("src/run/drive/suspicion.rs", "messages of launchers and workers, without their numbers"),
     ("src/measure/comm/threads.rs", "messages of panics, which are all that is left of a rank"),

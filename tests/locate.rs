@@ -250,8 +250,12 @@ fn the_first_screen_has_a_sentence_and_rows_that_add_up() {
     let arguments = ["locate", file.to_str().unwrap()];
     let screen = successful_stdout(&[&arguments[..], &["--codes", code.to_str().unwrap()]].concat());
     assert!(screen.lines().count() <= 24 && screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
-    let sentence = screen.split("\n\n").next().unwrap();
+    let sentence = screen.split("\n\n").next().unwrap().replace("\n ", "");
     assert!(sentence.contains("instruction 0x400010, random accesses to"), "{screen}");
+    assert!(
+        sentence.contains("of the misses of the ") && screen.contains("misses: second-level/last cache"),
+        "{screen}"
+    );
     let row = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{screen}"));
     assert!(row("sweep 4 B").trim_start().starts_with("50 %") && row("  random  ").trim_start().starts_with("50 %"));
     let document: serde_json::Value =

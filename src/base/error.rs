@@ -44,7 +44,7 @@ impl ErrorKind {
 /// The exit codes of the program, with their meanings.
 pub const EXIT_CODES: [(&str, &str); 9] = [
     ("0", "done"),
-    ("2", "wrong flag, value or condition, or there is no such command, sweep, result or machine"),
+    ("2", "wrong flag, value or condition, or no such command, sweep, result or machine"),
     ("3", "missing prerequisite: a launcher, memory, a file that can be read or written"),
     (
         "4",

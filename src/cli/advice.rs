@@ -102,7 +102,6 @@ fn wrong_command(word: &str, words: &[String]) -> Error {
     Error::input(format!("there is no command \"{word}\""), next)
 }
 
-/// A command line with its command.
 struct Line<'a> {
     words: &'a [String],
     command: Command,
@@ -194,8 +193,8 @@ impl<'a> Line<'a> {
         if let Some(flag) = WISHES.flag_of_word.get(self.command.get_name()) {
             return Error::input(format!("{word} needs a flag, such as {flag}"), self.example(flag));
         }
-        if positionals.len() < 2 {
-            return Error::input(format!("{} takes no argument such as {word}", self.name), self.describe_flags());
+        if positionals.len() < 2 || self.command.get_positionals().count() > 1 {
+            return Error::input(format!("{} takes no further {word}", self.name), self.example(""));
         }
         let commands = positionals.iter().map(|place| format!("{} {}", self.name, quote_words([text(*place)])));
         let help = commands.collect::<Vec<_>>().join(" && ");

@@ -21,7 +21,6 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    // `man` wraps the lines.
     let mut program = super::indent_help(super::program(), 1000).disable_help_subcommand(true);
     program.build();
     let commands: Vec<&clap::Command> = program.get_subcommands().filter(|command| !command.is_hide_set()).collect();

@@ -55,7 +55,7 @@ fn with_help(command: clap::Command) -> clap::Command {
 /// The longest line of a help text of clap.
 const CLAP_WIDTH: usize = 100;
 
-/// As clap finds it, so that clap breaks no line again.
+/// As clap finds it.
 fn help_width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal_width().or_else(columns).unwrap_or(CLAP_WIDTH).clamp(20, CLAP_WIDTH)
@@ -100,7 +100,7 @@ fn indent_line(line: &str, width: usize) -> String {
     wrap(line, width, &" ".repeat(indent)).join("\n")
 }
 
-/// The comment of a command is at its end, or in lines before it if that would be too long.
+/// A comment that does not fit is in lines before the command.
 fn indent_command(line: &str, width: usize) -> String {
     let comment = line.rfind("  ").filter(|gap| *gap > 0);
     let (command, comment) = comment.map_or((line, ""), |gap| line.split_at(gap + 2));
@@ -161,7 +161,6 @@ fn parse_and_run() -> Result<()> {
     if let Some(error) = advice::divided_value(&words) {
         return Err(error);
     }
-    // Without a command, the help is the answer.
     let help = (words.len() < 2).then(|| "-h".into());
     let parsed = with_help(program()).try_get_matches_from(std::env::args_os().chain(help));
     match parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map(|cli| cli.command) {

@@ -17,13 +17,13 @@ const GAP: usize = 2;
 
 pub fn text(located: &Located, width: usize) -> String {
     let table = if located.is_flat() { functions(located, width) } else { lines(located, width) };
-    format!("{}\n\n{table}", sentence(located))
+    format!("{}\n\n{table}misses: second-level/last cache\n", sentence(located))
 }
 
 pub fn programs(programs: &[(&str, Located)]) -> String {
     let aligns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = TextTable::new(aligns);
-    table.add_row(["share", "misses 2nd/last", "kind", "data", "alpha", "L", "line"]);
+    table.add_row(["share", "misses", "kind", "data", "alpha", "L", "line"]);
     for (name, located) in programs {
         table.add_heading(*name);
         let shown = &located.lines[..rows(&located.lines)];
@@ -120,7 +120,7 @@ fn rows(parts: &[Part]) -> usize {
 fn lines(located: &Located, width: usize) -> String {
     let aligns =
         [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
-    let head = ["share", "misses 2nd/last", "kind", "data", "reused", "alpha", "L", "line"];
+    let head = ["share", "misses", "kind", "data", "reused", "alpha", "L", "line"];
     table(&located.lines, (aligns, head), width, |part, [share, misses]| {
         let [alpha, block] = place(part);
         let reused = part.reused_after.map_or("never".into(), |[half, _]| bytes(half));
@@ -131,7 +131,7 @@ fn lines(located: &Located, width: usize) -> String {
 
 fn functions(located: &Located, width: usize) -> String {
     let aligns = [Align::Right, Align::Right, Align::Right, Align::Left, Align::Left];
-    let head = ["share", "misses 2nd/last", "data", "kinds", "function or library"];
+    let head = ["share", "misses", "data", "kinds", "function or library"];
     table(&located.functions, (aligns, head), width, |part, [share, misses]| {
         [share, misses, bytes(part.footprint), kinds(part), part.name.clone()]
     })

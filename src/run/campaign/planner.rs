@@ -113,7 +113,7 @@ impl<'a> Planner<'a> {
         };
         let simulation = context.simulation.clone();
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed);
-        let plan = plan.map_err(|error| simulated::name_other_sweeps(error, simulation.as_ref(), &machine))?;
+        let plan = plan.map_err(|error| simulated::name_other_sweeps(error, simulation.as_ref(), &sweep, &machine))?;
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
         let each_node = request.each_node.clone();

@@ -6,7 +6,8 @@ use crate::drive::simulation::Simulation;
 use crate::sweep::ready::{READY_SWEEPS, ReadySweep};
 use crate::sweep::{self, Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
-use apexmap_measure::kernels;
+use apexmap_base::point::Point;
+use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::disk::manifest::SimulatedMachine;
 use apexmap_simulate::{envelope, share_node};
 use apexmap_theory::machine::{Card, catalogue};
@@ -50,8 +51,9 @@ fn node_size(card: &Card) -> Machine {
 }
 
 /// For an error about kernels that cannot be simulated.
-pub fn name_other_sweeps(error: Error, simulation: Option<&Simulation>, machine: &Machine) -> Error {
-    let Some(simulation) = simulation.filter(|_| error.help.starts_with("choose kernels")) else { return error };
+pub fn name_other_sweeps(error: Error, simulation: Option<&Simulation>, sweep: &Sweep, machine: &Machine) -> Error {
+    let sends = |point: &Point| kernels::find(&point.kernel).is_ok_and(Kernel::is_simulatable);
+    let Some(simulation) = simulation.filter(|_| !sweep.points.iter().all(sends)) else { return error };
     let runs = |sweep: &&ReadySweep| {
         let sweep = sweep::parse(sweep.text, Path::new(sweep.name), machine.clone());
         sweep.is_ok_and(|sweep| simulation.check(&sweep.points).is_ok())
