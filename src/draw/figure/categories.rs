@@ -93,13 +93,14 @@ impl Categories {
             }
             (CellText::Name, _) => (self.names[category].clone(), &[text::TICK]),
             (CellText::Value, _) if value.is_nan() => (String::new(), &[]),
-            (CellText::Value, Unit::None) => (format!("{:.0} %", 100.0 * value), &[14.0, 12.0, 10.0]),
-            (CellText::Value, unit) => (ticks::short(value, unit), &[14.0, 12.0, 10.0]),
+            (CellText::Value, Unit::None) => (format!("{:.0} %", 100.0 * value), &[14.0, 13.0, 12.0, 10.0]),
+            (CellText::Value, unit) => (ticks::short(value, unit), &[14.0, 13.0, 12.0, 10.0]),
         };
         let is_above = self.is_above(value);
         tile(canvas, rect, colour, is_above)?;
         let fits = |size: &&f64| Font::new(**size).width(&words) + 8.0 <= rect.width() && **size * 1.2 <= rect.height();
-        let Some(size) = sizes.iter().find(fits) else { return Ok(()) };
+        let smallest = canvas.sheet.smallest_type();
+        let Some(size) = sizes.iter().filter(|size| **size >= smallest).find(fits) else { return Ok(()) };
         if is_above {
             return label(canvas, rect, colour, &words, *size).map(drop);
         }

@@ -112,7 +112,13 @@ pub fn draw_axes(
         canvas.text(label, (left - TICK_LENGTH - 4.0, tick_y), Side::Right, tick)?;
     }
     draw_small_ticks(canvas, &frame, x.measured, y.measured)?;
-    let title = |quantity: &Quantity, room| text::cut(&quantity.title(), text::AXIS, false, room);
+    let title = |quantity: &Quantity, room| {
+        let whole = quantity.title();
+        let fits = text::width(&whole, text::AXIS, false) <= room;
+        // A long title keeps its first clause.
+        let words = if fits { whole.as_str() } else { whole.split(", ").next().unwrap_or_default() };
+        text::cut(words, text::AXIS, false, room)
+    };
     let font = Font::new(text::AXIS);
     canvas.text(
         &title(x.quantity, area.width()),

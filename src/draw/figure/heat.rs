@@ -95,13 +95,15 @@ fn draw_cells(
         Font::new(size).width(words) + 6.0 <= rect.width() && size * 1.2 <= rect.height()
     };
     // With the unit, if it fits every cell in a readable size.
+    let smallest = canvas.sheet.smallest_type();
     let looks = [14.0, 13.0, 12.0].map(|size| (size, true));
     let looks = looks.into_iter().chain([14.0, 13.0, 12.0, 11.0, 10.0, 9.0].map(|size| (size, false)));
+    let looks = looks.filter(|(size, _)| *size >= smallest);
     let all_fit = |&(size, with_unit): &(f64, bool)| {
         let mut values = grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
         values.all(|((j, i), value)| fits(&format_value(*value, with_unit), &area.rect(j, i), size))
     };
-    let (size, with_unit) = looks.into_iter().find(all_fit).unwrap_or((11.0, false));
+    let (size, with_unit) = looks.into_iter().find(all_fit).unwrap_or((smallest.max(11.0), false));
     for ((j, i), value) in grid.values.indexed_iter() {
         let rect = area.rect(j, i);
         if value.is_nan() {

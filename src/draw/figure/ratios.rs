@@ -158,8 +158,8 @@ fn draw_map(canvas: &mut Canvas, ratios: &Ratios, z: &Scale) -> Result<()> {
 /// A cross, and the name of the machine where space allows.
 fn draw_unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
     let (x, y) = rect.centre();
-    let font = Font::new(11.0);
-    let who = text::cut(who, 11.0, false, rect.width() - 6.0);
+    let font = Font::new(text::TICK);
+    let who = text::cut(who, text::TICK, false, rect.width() - 6.0);
     if rect.height() < 34.0 || who.chars().count() < 2 {
         return canvas.cross((x, y));
     }

@@ -159,6 +159,11 @@ impl Sheet {
         self.subtitle_lines > 0
     }
 
+    /// Of values in cells; on a screen, smaller ones are left out.
+    pub fn smallest_type(&self) -> f64 {
+        if self.style == Style::Screen { text::TICK } else { 9.0 }
+    }
+
     /// A slide is wide for its height.
     pub fn is_wide(&self) -> bool {
         matches!(self.style, Style::Slide | Style::SlideDark)

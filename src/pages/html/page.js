@@ -127,7 +127,7 @@ page.enhanceFigure = function (figure) {
   const tools = page.make("div", { class: "tools" },
     page.button("SVG", "Save this figure as SVG", saveSvg, figure.ariaLabel),
     page.button("PNG", "Save this figure as PNG", savePng, figure.ariaLabel));
-  drawing.after(tools);
+  [...figure.querySelectorAll(".drawing")].pop().after(tools);
 
   const table = figure.querySelector("table");
   const spots = table ? [...table.tBodies[0].rows].filter((row) => row.dataset.at) : [];
