@@ -29,6 +29,8 @@ const NETWORK: &str = "cannot use the network";
 const OPTION: &str = "does not know one of its options";
 const KILLED: &str = "signal 9 killed a rank";
 const REACHED: &str = "this machine cannot reach a node";
+const BINDING: &str = "a binding to cores that the launch does not have";
+const FIREWALL: &str = "often because of a firewall";
 const OTHER: &str = "belongs to another MPI";
 const LOST: &str = "a node was lost";
 const TIME: &str = "the job reached its time limit";
@@ -283,6 +285,33 @@ const COMPOSED: &[(&str, &str, &str)] = &[
         "bus error, often because /dev/shm",
         "nonexistent",
     ),
+    (
+        "srun: error: CPU binding outside of job step allocation, allocated CPUs are: 0x0000000F.\n\
+         srun: error: Task launch for StepId=9.0 failed on node n7: Unable to satisfy cpu bind request",
+        BINDING,
+        "0x0000000F",
+    ),
+    (
+        "[proxy:0:1@n2] HYDU_sock_connect (sock.c:113): unable to connect from \"n2\" to \"n1\" (No route to host)\n\
+         [proxy:0:1@n2] main (pmip.c:189): unable to connect to server n1 at port 40001 (check for firewalls!)",
+        FIREWALL,
+        "n1",
+    ),
+    (
+        "A process or daemon was unable to complete a TCP connection\nto another process:\n  Local host:    n1",
+        FIREWALL,
+        "TCP connection",
+    ),
+    ("Unable to get host entry for n5\n[unset]: PMI_Init returned -1", "cannot resolve the name of a host", "n5"),
+    ("[mpiexec@n1] HYDU_getfullhostname: unable to get host address for n9 (1)", "cannot resolve the name", "n9"),
+    ("srun: error: Unable to resolve \"n7\": Unknown host", "cannot resolve the name", "n7"),
+    ("  --> Returned \"Unreachable\" (-12) instead of \"Success\" (0)", NETWORK, "-12"),
+    (
+        "/w/apexmap: error while loading shared libraries: /lib64/libc.so.6: CPU ISA level is lower than required",
+        "another kind of processor",
+        "ISA level",
+    ),
+    ("write failed: Disk quota exceeded (os error 122)", "no space left for this user", "quota"),
     ("kex_exchange_identification: Connection closed by remote host", "refuses the ssh login", "kex"),
 ];
 

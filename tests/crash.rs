@@ -1,6 +1,7 @@
 //! Tests that a panic which escapes gives one message and exit code 70: in the program, in a rank, and where no
 //! unwinding is possible.
 
+use crate::common::{Scratch, output};
 use apexmap_base::crash::{EXIT_CODE, guard};
 use apexmap_base::error::Error;
 use apexmap_base::fatal_signal;
@@ -88,7 +89,7 @@ fn crash(how: &str) -> u8 {
 #[ignore = "the process that the other tests start"]
 fn child() {
     if let Ok(how) = std::env::var(CRASH_VARIABLE) {
-        std::process::exit(guard(|| crash(&how)).into());
+        std::process::exit(guard(move || crash(&how)).into());
     }
 }
 
@@ -141,4 +142,26 @@ fn a_fault_prints_a_backtrace_and_ends_the_process_by_its_signal() {
 #[test]
 fn a_normal_exit_keeps_its_exit_code() {
     assert_eq!(run_crashing("not at all").0, Some(0));
+}
+
+#[test]
+fn a_small_limit_of_the_stack_is_no_crash() {
+    for arguments in ["kernels apex_map.two_sided", "plan quickstart"] {
+        let script = format!("ulimit -s 96; exec \"$0\" {arguments}");
+        let output = output(Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_apexmap")]));
+        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_machine_without_proc_is_named_and_is_no_bug() {
+    needs!(Network);
+    let scratch = Scratch::new();
+    let script = "mount -t tmpfs none /proc && exec \"$0\" run quickstart --no-report --out \"$1\"";
+    let mut program = Command::new("unshare");
+    program.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_apexmap")]).arg(scratch.join("r"));
+    let output = output(&mut program);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("mount -t proc proc /proc") && !message.contains("bug"), "{message}");
 }

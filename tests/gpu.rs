@@ -147,10 +147,34 @@ fn a_machine_without_a_device_names_the_cause_and_the_package() {
     std::fs::write(scratch.join("missing.icd"), "libno-such-opencl.so.7\n").expect("written");
     let missing = error_with("OCL_ICD_VENDORS", &scratch);
     assert!(missing.contains("missing.icd names libno-such-opencl.so.7, which cannot be loaded"), "{missing}");
+    std::fs::write(scratch.join("missing.icd"), "libOpenCL.so.1\r\n").expect("written");
+    let carriage_return = error_with("OCL_ICD_VENDORS", &scratch);
+    assert!(carriage_return.contains("names libOpenCL.so.1\\r, which cannot be loaded"), "{carriage_return}");
+    // A library without a platform, as a vendor's without a device.
+    let (source, library) = (scratch.join("empty.c"), scratch.join("libempty.so"));
+    std::fs::write(&source, "int nothing;\n").expect("written");
+    assert!(output(Command::new("cc").args(["-shared", "-o"]).args([&library, &source])).status.success());
+    std::fs::write(scratch.join("missing.icd"), library.display().to_string()).expect("written");
+    let empty = error_with("OCL_ICD_VENDORS", &scratch);
+    assert!(empty.contains("can be loaded but has no platform") && !empty.contains("cannot be loaded"), "{empty}");
     // A file that is no library comes before the loader.
     std::fs::write(scratch.join("libOpenCL.so.1"), "").expect("written");
     let no_loader = error_with("LD_LIBRARY_PATH", &scratch);
     assert!(no_loader.contains("ocl-icd-libopencl1"), "{no_loader}");
+}
+
+#[test]
+fn a_user_who_may_not_open_a_device_is_told_its_group() {
+    needs!(OpenCl);
+    needs!(Network);
+    let script = "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && : > /dev/kfd && chgrp video /dev/kfd && \
+                  chmod 660 /dev/kfd && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" devices";
+    let mut program = Command::new("unshare");
+    program.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_apexmap")]).env("OCL_ICD_VENDORS", "/none/");
+    let refused = output(&mut program);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{message}");
+    assert!(message.contains("/dev/kfd of the group video") && message.contains("usermod -aG video"), "{message}");
 }
 
 #[test]

@@ -103,6 +103,31 @@ fn ranks_have_one_device_each() {
     assert!(rows.contains("\n2,2,"), "{rows}");
 }
 
+/// Returns the exit code of `apexmap devices` with these variables, and what it prints.
+fn list_devices(variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let scratch = Scratch::new();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let output =
+        output(program.arg("devices").env("OPENCL_DYLIB_PATH", shim(&scratch)).envs(variables.iter().copied()));
+    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).replace("\n        ", " "));
+    (output.status.code(), text.concat())
+}
+
+#[test]
+fn platforms_and_devices_that_answer_with_an_error_are_named_with_its_code() {
+    needs!(OpenCl);
+    let (code, text) = list_devices(&[("FAULT_SECOND", "-1")]);
+    assert!(code == Some(0) && text.contains("note: Second has no device") && text.contains("device 0"), "{text}");
+    let (code, text) = list_devices(&[("FAULT_SECOND", "-30")]);
+    assert!(code == Some(0) && text.contains("Second cannot list its devices") && text.contains("(-30)"), "{text}");
+    let (code, text) = list_devices(&[("FAULT_DEVICES", "-30")]);
+    assert!(code == Some(3) && text.contains("(-30)"), "{text}");
+    let (code, text) = list_devices(&[("FAULT_DESCRIPTION", "1")]);
+    assert!(code == Some(3) && text.contains("does not describe itself") && text.contains("(-33)"), "{text}");
+    let (code, text) = list_devices(&[("FAULT_NAME", "1")]);
+    assert!(code == Some(0) && text.contains("  A B") && !text.contains(['\r', '\t', '\u{1b}']), "{text:?}");
+}
+
 /// Compiles a kernel for an NVIDIA GPU, and returns the instructions of one of its functions.
 fn instructions(name: &str, function: &str, definitions: &[&str]) -> Vec<String> {
     let (scratch, folder) = (Scratch::new(), Path::new("src/measure/kernels/gpu"));

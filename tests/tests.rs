@@ -122,7 +122,8 @@
 //! - `condition`: conditions of samples: parsing, values, errors with places
 //! - `query`: medians by groups
 //! - `export`: CSV and JSON lines, read back by other programs
-//! - `import`: outputs of HPCC, OSU, STREAM and Intel MLC as results; files of other programs are named
+//! - `import`: outputs of HPCC, OSU, IMB, STREAM, BabelStream and Intel MLC as results; files of other programs are named
+//! - `import_runs`: files with several runs, labels and encodings: the samples of each with its own header
 //! - `facade`: the public library: traits of its types, points without a parameter
 //! - `notebooks`: they run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's parameters
@@ -209,6 +210,7 @@ mod hardware_trees;
 mod harnesses;
 mod identity;
 mod import;
+mod import_runs;
 mod intervals;
 mod latency;
 mod launch;

@@ -4,13 +4,15 @@
 //! that cannot be caught, such as a second one in a destructor, ends the program with the same message.
 
 use crate::error::Error;
-use crate::terminal;
+use crate::terminal::note;
 use arrayvec::ArrayString;
+use nix::sys::resource::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::fmt::Write;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Mutex;
+use std::thread;
 
 /// Exit code after a panic: an internal error in sysexits.h.
 pub const EXIT_CODE: u8 = 70;
@@ -22,12 +24,28 @@ static LATEST: Mutex<(String, String)> = Mutex::new((String::new(), String::new(
 const ABORT_MESSAGES: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
 
 /// Runs a program and returns its exit code. A panic becomes a message on standard error and exit code 70.
-pub fn guard(program: impl FnOnce() -> u8) -> u8 {
+pub fn guard(program: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     std::panic::set_hook(Box::new(store_panic));
-    catch_unwind(AssertUnwindSafe(program)).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| on_large_stack(program))).unwrap_or_else(|panic| {
         print_panic(&describe_panic(&*panic));
         EXIT_CODE
     })
+}
+
+/// Runs a program on another thread if the limit of the main one's stack is small (`ulimit -s`).
+fn on_large_stack(program: impl FnOnce() -> u8 + Send + 'static) -> u8 {
+    const STACK_BYTES: usize = 8 << 20;
+    if !getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(limit, _)| limit < STACK_BYTES as u64) {
+        return program();
+    }
+    match thread::Builder::new().stack_size(STACK_BYTES).spawn(program) {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        Err(error) => {
+            note(&format!("error: cannot start a thread: {error}"));
+            note("  help: raise the limits on processes, memory and stack (ulimit -u, -v, -s)");
+            3
+        }
+    }
 }
 
 fn store_panic(info: &PanicHookInfo) {
@@ -60,7 +78,7 @@ pub fn describe_panic(panic: &(dyn Any + Send)) -> String {
 }
 
 fn print_panic(panic: &str) {
-    terminal::note(&format!("error: {}", Error::internal(panic)));
+    note(&format!("error: {}", Error::internal(panic)));
 }
 
 /// The allocator of the programs. Without memory, it ends the process with a message. The standard library would abort.

@@ -25,6 +25,14 @@ pub struct Process {
     buffer: Vec<u8>,
 }
 
+/// The file of this program.
+pub fn this_program() -> Result<std::path::PathBuf> {
+    std::env::current_exe().map_err(|error| {
+        let help = "apexmap starts itself from /proc/self/exe, and reads the machine from /proc: mount it (mount -t proc proc /proc)";
+        Error::environment(format!("cannot find the file of this program: {error}"), help)
+    })
+}
+
 fn start_advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => {

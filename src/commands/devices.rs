@@ -2,10 +2,10 @@
 
 use super::pretty;
 use apexmap_base::error::Result;
-use apexmap_base::terminal::{print, print_data};
+use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{Unit, bytes, quantity};
-use apexmap_measure::kernels::gpu::platforms::{Description, list_apart};
+use apexmap_measure::kernels::gpu::platforms::list_with_faults_apart;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -18,7 +18,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let list: Vec<Description> = list_apart()?;
+    let (list, faults) = list_with_faults_apart()?;
+    faults.iter().for_each(|fault| note(&format!("note: {fault}")));
     if arguments.json {
         return print_data(&pretty(&list)?);
     }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
   apexmap import run1/stream.txt run2/stream.txt run3/stream.txt --out results/vendor --machine vendor --cores 64
   apexmap compare results/vendor results/stream
 
-Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks and of STREAM, and the output of Intel's Memory Latency Checker. \
-Each file counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
+Reads HPCC's hpccoutf.txt, the tables of the OSU Micro-Benchmarks, of the Intel MPI Benchmarks, of STREAM and BabelStream, and the \
+output of Intel's Memory Latency Checker. A file may hold several runs, also with the labels of `srun -l`; each counts as one launch. `query`, `plot`, `fit`, `export`, `report` and `compare` take the result, and say \
 everywhere that it is imported. It can be neither resumed nor measured into. docs/appendix/results.md lists the quantities.")]
 pub struct Arguments {
     /// Text outputs of the programs
@@ -37,9 +37,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let label = manifest.imported.as_ref().map(|import| import.label()).unwrap_or_default();
     let values = plural(manifest.samples.values().sum(), "row");
     let notes = manifest.imported.iter().flat_map(|import| &import.notes).map(|note| format!("note: {note}\n"));
-    let (points, out) = (plural(manifest.points, "point"), out.display());
+    let (points, runs, out) =
+        (plural(manifest.points, "point"), plural(manifest.blocks as usize, "run"), out.display());
     print(&format!(
-        "{label}: {values} of {points} for {}\n{}result: {out}\n",
+        "{label}: {values} of {points} in {runs} for {}\n{}result: {out}\n",
         manifest.machine,
         notes.collect::<String>()
     ))

@@ -108,7 +108,7 @@ commands! {
         Card => card,
         /// Write samples as CSV or JSON lines
         Export => export,
-        /// Make a result from the output of HPCC, OSU, STREAM or Intel MLC
+        /// Make a result from the output of HPCC, OSU, IMB, STREAM, BabelStream or Intel MLC
         Import => import,
         /// Pack a result into one file with checksums
         Archive => archive,

@@ -4,6 +4,7 @@ use super::part::{Part, PartJob};
 use crate::batch::{JobScript, Template};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
+use apexmap_base::process::this_program;
 use apexmap_base::{new_file, regular_file};
 use apexmap_results::disk::{Folder, lock};
 use apexmap_run::campaign::Campaign;
@@ -130,7 +131,7 @@ impl Writer<'_> {
     }
 
     fn command(&self, part: &str) -> Result<Vec<String>> {
-        let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
+        let driver = this_program()?;
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut command = vec![text(&driver), "run".into(), text(&self.folder.sweep())];
         for (flag, value) in [

@@ -52,6 +52,7 @@ impl Hardware {
         let mut threads = processors::read_threads(system);
         let numbers: Vec<usize> = threads.iter().map(|thread| thread.number).collect();
         let parts = model::read_parts(system, &numbers);
+        processors::correct_clusters(system, &parts, &mut threads);
         let kinds = kinds::read_kinds(system, &parts, &numbers);
         threads.iter_mut().for_each(|thread| thread.kind = kinds.get(&thread.number).cloned());
         let Limits { cpu_quota, memory_bytes: memory_limit_bytes, cpus } = Limits::read(system);

@@ -68,7 +68,7 @@ pub struct Part {
 
 /// Names follow their hexadecimal numbers. Sources: Arm's manuals, the Linux kernel (`arch/arm64/include/asm/cputype.h`) and
 /// util-linux (`lscpu-arm.c`).
-const PARTS: [(u64, &str); 12] = [
+const PARTS: [(u64, &str); 13] = [
     (
         0x41,
         "b76 ARM1176  c07 Cortex-A7  c08 Cortex-A8  c09 Cortex-A9  c0d Cortex-A17  c0f Cortex-A15  c0e Cortex-A17  \
@@ -92,9 +92,10 @@ const PARTS: [(u64, &str); 12] = [
     (0x50, "000 X-Gene"),
     (
         0x51,
-        "001 Oryon  800 Falkor-V1/Kryo  801 Kryo-V2  802 Kryo-3XX-Gold  803 Kryo-3XX-Silver  804 Kryo-4XX-Gold  \
+        "001 Oryon  00f Scorpion  02d Scorpion  04d Krait  06f Krait  201 Kryo  205 Kryo  211 Kryo  800 Falkor-V1/Kryo  801 Kryo-V2  802 Kryo-3XX-Gold  803 Kryo-3XX-Silver  804 Kryo-4XX-Gold  \
          805 Kryo-4XX-Silver  c00 Falkor  c01 Saphira",
     ),
+    (0x53, "001 Exynos-M1  002 Exynos-M3  003 Exynos-M4  004 Exynos-M5"),
     (
         0x61,
         "022 Icestorm-M1  023 Firestorm-M1  024 Icestorm-M1-Pro  025 Firestorm-M1-Pro  028 Icestorm-M1-Max  \

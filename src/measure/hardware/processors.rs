@@ -1,6 +1,7 @@
 use super::files::{CPU_FOLDER, NODE_FOLDER, SystemFiles, parse_bytes};
 use super::kinds::CoreKind;
-use std::collections::BTreeSet;
+use super::model::Part;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HardwareThread {
@@ -77,6 +78,25 @@ fn read_packages(system: &dyn SystemFiles, threads: &[usize]) -> Vec<Option<usiz
     let numbers: BTreeSet<_> = distinct.iter().filter_map(|(number, _)| *number).collect();
     let tells_apart = numbers.len() == distinct.len();
     packages.into_iter().map(|(number, first)| if tells_apart { number } else { first }).collect()
+}
+
+/// Linux takes the clusters of ARM systems with a device tree for packages, and cores with the same number in two clusters for one.
+/// Packages of servers have NUMA nodes, or are described by ACPI.
+pub fn correct_clusters(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>, threads: &mut [HardwareThread]) {
+    if parts.is_empty() {
+        return;
+    }
+    let (mut firsts, mut packages_by_node) = (BTreeMap::new(), BTreeMap::<_, BTreeSet<_>>::new());
+    for thread in &mut *threads {
+        let number = || system.read_number(&format!("{CPU_FOLDER}/cpu{}/topology/core_id", thread.number));
+        let core = thread.core.or_else(number);
+        let cluster = (core, thread.package, parts.get(&thread.number));
+        thread.core = core.map(|_| *firsts.entry(cluster).or_insert(thread.number));
+        packages_by_node.entry(thread.numa_node).or_default().insert(thread.package);
+    }
+    if system.names("sys/firmware/acpi").is_empty() && packages_by_node.values().any(|packages| packages.len() > 1) {
+        threads.iter_mut().for_each(|thread| thread.package = Some(0));
+    }
 }
 
 /// Caches without a list belong to the core (Itanium).

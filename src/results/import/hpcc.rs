@@ -26,9 +26,8 @@ impl Summary<'_> {
 }
 
 pub fn read(text: &str) -> Result<Values, String> {
-    // A job may have run HPCC several times: the last summary counts.
     let (head, rest) = text.rsplit_once(START).ok_or("has no summary: HPCC did not run to its end")?;
-    let (lines, _) = rest.split_once(END).ok_or("has a summary without an end: the file is cut off")?;
+    let (lines, _) = rest.split_once(END).ok_or("has a summary without an end: it is cut off")?;
     let summary = Summary(lines.lines().filter_map(|line| line.trim().split_once('=')).collect());
     let version = ["VersionMajor", "VersionMinor", "VersionMicro"].map(|name| summary.count(name));
     let of_summary = version.iter().map_while(|part| part.map(|part| part.to_string())).collect::<Vec<_>>().join(".");
@@ -115,15 +114,18 @@ fn add_random_access(summary: &Summary, processes: Option<u64>, (suffix, stream)
     }
 }
 
-/// Adds STREAM: best of its runs, on one process and on all.
+/// Adds STREAM: best of its runs, on one process and on all. Each process may have threads.
 fn add_streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
+    let threads = summary.count("STREAM_Threads").unwrap_or(1).max(1);
     // Three arrays of 8-byte words per process.
-    let bytes = summary.count("STREAM_VectorSize").filter(|words| *words > 0).map(|words| words.saturating_mul(24));
+    let bytes =
+        summary.count("STREAM_VectorSize").filter(|words| *words > 0).map(|words| words.saturating_mul(24) / threads);
     for (name, ranks) in [("Single", Some(1)), ("Star", processes)] {
         for operation in ["Copy", "Scale", "Add", "Triad"] {
             let rate = summary.number(&format!("{name}STREAM_{operation}"));
             let (Some(rate), Some(count)) = (rate, ranks) else { continue };
             let total = scale(rate, 9) * count as f64;
+            let count = count.saturating_mul(threads);
             let each = total / count as f64;
             values.rows.push(
                 Row::new("calibrate.stream", Statistic::Best)
@@ -150,9 +152,14 @@ fn add_other_tests(summary: &Summary, processes: Option<u64>, values: &mut Value
         let unit = UNITS.iter().find(|(end, ..)| name.ends_with(end));
         let (Some((end, column, exponent)), Ok(number)) = (unit, text.parse::<f64>()) else { continue };
         let ranks = if name.starts_with("Single") { Some(1) } else { processes };
-        let kernel = format!("hpcc.{}", name.trim_end_matches(end));
-        values.rows.push(
-            Row::new(&kernel, Statistic::Sample).with_known("ranks", ranks).value(column, scale(number, *exponent)),
-        );
+        let test = name.trim_end_matches(end);
+        let base = ["Single", "Star"].iter().find_map(|prefix| test.strip_prefix(prefix)).unwrap_or(test);
+        let setting =
+            |suffixes: [&str; 2]| suffixes.iter().find_map(|suffix| summary.count(&format!("{base}{suffix}")));
+        let row = Row::new(&format!("hpcc.{test}"), Statistic::Sample)
+            .with_known("ranks", ranks)
+            .with_known("problem_size", setting(["_N", "_n"]))
+            .with_known("block_size", setting(["_NB", "_nb"]));
+        values.rows.push(row.value(column, scale(number, *exponent)));
     }
 }

@@ -38,7 +38,7 @@ pub fn read(text: &str) -> Result<Values, String> {
         text.split_once("Memory Latency Checker").and_then(|(_, rest)| rest.lines().next()).unwrap_or_default();
     let version = version.trim_start_matches([' ', '-', '\u{2013}', 'v']).split_whitespace().next().unwrap_or_default();
     let mut values = Values::new("mlc", version);
-    let mut table = Table::default();
+    let (mut table, mut options) = (Table::default(), None);
     for line in text.lines().map(str::trim) {
         if line.starts_with("Measuring") {
             let part =
@@ -46,6 +46,8 @@ pub fn read(text: &str) -> Result<Values, String> {
             table = Table { part, heading: line.into(), buffer_bytes: table.buffer_bytes, ..Table::default() };
         } else if line.starts_with("Using buffer size of") {
             table.buffer_bytes = buffer_bytes(line);
+        } else if let Some(given) = line.strip_prefix("Command line parameters:").map(str::trim) {
+            options = Some(given).filter(|given| !given.is_empty());
         } else if line.to_lowercase().starts_with("using read-only") {
             table.is_read_only = true;
         } else if line.starts_with("Each iteration took") {
@@ -54,6 +56,8 @@ pub fn read(text: &str) -> Result<Values, String> {
             values.rows.extend(table.rows(line));
         }
     }
+    // They choose the traffic, the pages and the cores.
+    values.rows = values.rows.into_iter().map(|row| row.with_known("options", options)).collect();
     values.require_rows("has no table of Intel's Memory Latency Checker that can be read")
 }
 

@@ -1,13 +1,17 @@
 //! Outputs of other benchmark programs as results. Each reader is one file, and one line in [`READERS`].
 //!
-//! The `samples.parquet` of an imported result holds one row per value, and a copy of each file is next to it. Kernels,
-//! parameters and units are apexmap's where it has the quantity; other kernels are named after the program, as in
-//! `osu.allreduce`. A parameter that the file does not give stays absent.
+//! A file is a list of runs (`runs.rs`), each with its own header and read alone. The `samples.parquet` of an imported result holds
+//! one row per value, and a copy of each file is next to it. Kernels, parameters and units are apexmap's where it has the quantity;
+//! other kernels are named after the program, as in `osu.allreduce`. Whatever a header names is a parameter, so that runs which
+//! differ in it stay apart. A parameter that the file does not give stays absent.
 
+mod babelstream;
 mod hpcc;
+mod imb;
 mod mlc;
 mod osu;
 pub mod recognise;
+mod runs;
 mod stream;
 mod values;
 mod write;
@@ -20,29 +24,51 @@ use values::Values;
 pub struct Reader {
     /// The program, as users know it: `HPCC (HPC Challenge)`.
     pub name: &'static str,
-    /// Text that its outputs have, and texts of other programs do not.
-    marks: &'static [&'static str],
-    /// Reads a whole output. The error says what is wrong, in words that follow the name of the file.
+    /// Texts in the first line of each of its runs, in lower case, which outputs of other programs do not have.
+    heads: &'static [&'static str],
+    /// Texts in the heading of a table, in lower case, for outputs without their first line.
+    tables: &'static [&'static str],
+    /// Whether a run has one such table, so that the next one is of another run.
+    has_one_table: bool,
+    /// Reads one run. The error says what is wrong, in words that follow the name of the run.
     read: fn(&str) -> Result<Values, String>,
 }
 
-pub const READERS: [Reader; 4] = [
+pub const READERS: [Reader; 6] = [
     Reader {
         name: "HPCC (HPC Challenge)",
-        marks: &["HPC Challenge Benchmark", "Begin of Summary section."],
+        heads: &["hpc challenge benchmark version"],
+        tables: &["begin of summary section."],
+        has_one_table: true,
         read: hpcc::read,
     },
-    Reader { name: "OSU Micro-Benchmarks", marks: &["# OSU "], read: osu::read },
-    Reader { name: "STREAM", marks: &["STREAM version", "Best Rate MB/s", "Rate (MB/s)"], read: stream::read },
+    Reader { name: "OSU Micro-Benchmarks", heads: &["# osu "], tables: &[], has_one_table: true, read: osu::read },
+    Reader {
+        name: "Intel MPI Benchmarks",
+        heads: &["intel(r) mpi benchmark", "intel (r) mpi benchmark"],
+        tables: &["# benchmarking "],
+        has_one_table: false,
+        read: imb::read,
+    },
+    Reader {
+        name: "BabelStream",
+        heads: &["babelstream\n", "gpu-stream\n"],
+        tables: &["function    mbytes/sec", "function    mibytes/sec", "function,num_times"],
+        has_one_table: true,
+        read: babelstream::read,
+    },
+    Reader {
+        name: "STREAM",
+        heads: &["stream version", "stream benchmark implementation"],
+        tables: &["best rate mb/s", "rate (mb/s)"],
+        has_one_table: true,
+        read: stream::read,
+    },
     Reader {
         name: "Intel Memory Latency Checker",
-        marks: &["Memory Latency Checker", "Measuring idle latencies"],
+        heads: &["memory latency checker"],
+        tables: &["measuring idle latencies"],
+        has_one_table: true,
         read: mlc::read,
     },
 ];
-
-impl Reader {
-    pub fn find(text: &str) -> Option<&'static Reader> {
-        READERS.iter().find(|reader| reader.marks.iter().any(|mark| text.contains(mark)))
-    }
-}

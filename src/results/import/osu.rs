@@ -1,11 +1,12 @@
-//! The OSU Micro-Benchmarks: each test has a title, a line with the names of its columns, and a row per message size. MB are 10^6
+//! The OSU Micro-Benchmarks: a run is a test, with a title, its settings, names of columns, and a row per message size. MB are 10^6
 //! bytes. All numbers are means over iterations.
 
-use super::values::{Row, Statistic, Values, number_after, scale};
-use crate::table::columns::own_name;
+use super::values::{Row, Statistic, Values, number_after, parameter_name, scale, set};
+use crate::table::columns::{caption, own_name};
+use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 
-/// The kernel of a test, and its parameters that the test fixes. Tests of device memory are not apexmap's.
+/// The kernel of a test, and its parameters that the test fixes.
 fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
     let title = title.to_lowercase();
     let title = title.trim_end_matches(" test");
@@ -29,75 +30,114 @@ fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
     (format!("osu.{}", words.join("_")), None, None)
 }
 
+#[derive(Default)]
 struct Test {
     kernel: String,
     operation: Option<&'static str>,
     ranks: Option<u64>,
-    window: Option<u64>,
-    datatype: Option<String>,
+    parameters: Vec<(String, Value)>,
+    heading: String,
     columns: Vec<String>,
 }
 
 pub fn read(text: &str) -> Result<Values, String> {
-    let (mut values, mut test, mut unread) = (Values::default(), None::<Test>, Vec::new());
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(title) = line.strip_prefix("# OSU ") {
-            let (title, version) = title.rsplit_once(" v").unwrap_or((title, ""));
-            match values.program.as_str() {
-                "" => values.program = Values::new("osu", version.trim()).program,
-                // A file may hold the outputs of several versions.
-                program if !program.split(' ').any(|word| word == version.trim()) => {
-                    values.program += &format!(" and {}", version.trim());
-                }
-                _ => {}
-            }
-            let (kernel, operation, ranks) = kernel(title);
-            test = Some(Test { kernel, operation, ranks, window: None, datatype: None, columns: Vec::new() });
-            continue;
-        }
-        let Some(test) = &mut test else { continue };
+    let first = text.lines().next().unwrap_or_default();
+    let title = first.split_once("OSU ").map_or("", |(_, title)| title.trim());
+    let (title, version) = title.rsplit_once(" v").unwrap_or((title, ""));
+    let (kernel, operation, ranks) = kernel(title);
+    let mut test = Test { kernel, operation, ranks, ..Test::default() };
+    let (mut values, mut unread, mut other) = (Values::new("osu", version.trim()), Vec::new(), None);
+    for line in text.lines().skip(1).map(str::trim) {
         if let Some(comment) = line.strip_prefix('#') {
-            read_comment(comment.trim(), test);
+            read_comment(comment.trim(), &mut test);
             continue;
         }
         let fields: Vec<&str> = line.split_whitespace().collect();
-        if fields.first().is_none_or(|field| field.parse::<f64>().is_err()) || test.columns.is_empty() {
+        if fields.first().is_none_or(|field| field.parse::<f64>().is_err()) || test.heading.is_empty() {
+            values.rows.extend(read_init(line));
+            other = other.or(Some(line).filter(|line| !line.is_empty()));
             continue;
         }
-        match read_row(test, &fields) {
+        if fields.len() != test.columns.len() {
+            test.columns = split_columns(&test.heading, fields.len());
+        }
+        match read_row(&test, &fields) {
             Some(row) => values.rows.push(row),
             // Other programs may print between the rows.
-            None if fields.iter().all(|field| field.parse::<f64>().is_ok()) => unread.push((index + 1).to_string()),
+            None if fields.iter().all(|field| field.parse::<f64>().is_ok()) => unread.push(line),
             None => {}
         }
     }
-    if !unread.is_empty() {
-        values.notes.push(format!("Lines of tables that cannot be read, and are left out: {}.", unread.join(", ")));
+    if let Some(line) = unread.first() {
+        values
+            .notes
+            .push(format!("Lines of tables that cannot be read are left out, {} in a run: {line}.", unread.len()));
     }
-    values.require_rows("has no row of an OSU table: the test did not run to its end")
+    let problem = match unread.first().copied().or(other) {
+        Some(line) => format!("has no row of OSU's {title} that can be read, but this line: {}", caption(line)),
+        None => "has no row of an OSU table: the test did not run to its end".to_owned(),
+    };
+    values.require_rows(&problem)
 }
 
-/// Reads a comment: names of columns, the number of pairs and the window, or the type of the data.
+/// Reads a comment: names of columns, or settings.
 fn read_comment(comment: &str, test: &mut Test) {
-    if let Some(datatype) = comment.strip_prefix("Datatype:") {
-        test.datatype = Some(datatype.trim().trim_end_matches('.').to_owned());
-    } else if comment.starts_with('[') {
-        test.ranks = number_after(comment, "pairs").map(|pairs| (2.0 * pairs) as u64).or(test.ranks);
-        test.window = number_after(comment, "window size").map(|window| window as u64);
-    } else if comment.starts_with("Send Buffer on DEVICE") && !test.kernel.starts_with("osu.") {
-        // Messages from the memory of a device are another quantity.
-        test.kernel = format!("osu.device_{}", test.kernel.rsplit('.').next().unwrap_or_default());
-    } else if comment.contains("Size") && !comment.contains(':') || comment.contains("(us)") || comment.contains("MB/s")
-    {
-        test.columns = split_columns(comment);
+    let is_heading = comment.contains("Size") && !comment.contains(':');
+    if comment.starts_with('[') {
+        for (name, value) in comment.split(['[', ']']).filter_map(|setting| setting.split_once(':')) {
+            match (name.trim(), value.trim()) {
+                ("pairs", pairs) => {
+                    test.ranks = pairs.parse().map(|pairs: u64| pairs.saturating_mul(2)).ok().or(test.ranks)
+                }
+                ("window size", size) => set(&mut test.parameters, "window", size),
+                (name, value) => set(&mut test.parameters, &parameter_name(name), value),
+            }
+        }
+    } else if comment.contains("Buffer on") || comment.contains("Memory on") {
+        set(&mut test.parameters, "buffers", comment);
+        // Messages from or to the memory of a device are another quantity.
+        let is_device = comment.contains("DEVICE") || comment.contains("MANAGED");
+        if is_device && !test.kernel.starts_with("osu.") {
+            test.kernel = format!("osu.device_{}", test.kernel.rsplit('.').next().unwrap_or_default());
+        }
+    } else if is_heading || comment.contains("(us)") || comment.contains("MB/s") {
+        (test.heading, test.columns) = (comment.to_owned(), Vec::new());
+    } else if let Some((name, value)) = comment.split_once(':') {
+        set(&mut test.parameters, &parameter_name(name), value.trim().trim_end_matches('.'));
+    } else if !comment.is_empty() && !comment.contains('=') && test.heading.is_empty() {
+        set(&mut test.parameters, "comment", comment);
     }
 }
 
-/// Splits names of columns, which are separated by two spaces or more, or by a tab. A unit follows its name.
-fn split_columns(line: &str) -> Vec<String> {
-    let text = line.replace('\t', "  ");
-    text.split("  ").map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+/// Reads the line of osu_init: `nprocs: 2, min: 70 ms, max: 71 ms, avg: 70 ms`.
+fn read_init(line: &str) -> Option<Row> {
+    let [ranks, mean, least, most] = ["nprocs", "avg", "min", "max"].map(|mark| number_after(line, mark));
+    let row = Row::new("osu.init", Statistic::Mean).with("ranks", ranks.filter(|_| line.contains(" ms"))? as u64);
+    let row = row
+        .value("operation_seconds", scale(mean?, -3))
+        .known_value("operation_seconds_min", least.map(|ms| scale(ms, -3)));
+    Some(row.known_value("operation_seconds_max", most.map(|ms| scale(ms, -3))))
+}
+
+/// Splits a heading into this number of names. Two spaces or a tab separate names; some outputs have one space. A unit follows its
+/// name.
+fn split_columns(heading: &str, count: usize) -> Vec<String> {
+    let text = heading.replace('\t', "  ");
+    let wide: Vec<String> =
+        text.split("  ").map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if wide.len() == count {
+        return wide;
+    }
+    const WHOLE: [&str; 5] = ["Size", "Iterations", "Validation", "MB/s", "Messages/s"];
+    let (mut names, mut name) = (Vec::new(), String::new());
+    for word in heading.split_whitespace() {
+        name += if name.is_empty() { "" } else { " " };
+        name += word;
+        if word.ends_with(')') || WHOLE.contains(&word) {
+            names.push(std::mem::take(&mut name));
+        }
+    }
+    names
 }
 
 fn read_row(test: &Test, fields: &[&str]) -> Option<Row> {
@@ -107,8 +147,7 @@ fn read_row(test: &Test, fields: &[&str]) -> Option<Row> {
     let mut row = Row::new(&test.kernel, Statistic::Mean)
         .with_known("ranks", test.ranks)
         .with_known("operation", test.operation)
-        .with_known("window", test.window)
-        .with_known("datatype", test.datatype.as_deref());
+        .with_all(&test.parameters);
     let size = test.columns.iter().position(|name| name == "Size").map(|index| fields[index].parse::<u64>());
     let size = size.transpose().ok()?;
     row = row.with_known("message_bytes", size);

@@ -1,6 +1,6 @@
 //! What a file is, by its first bytes. Used where a result is expected and something else is given.
 
-use super::Reader;
+use super::runs::find_reader;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file;
 use flate2::read::GzDecoder;
@@ -87,7 +87,7 @@ pub fn foreign_error(path: &Path, head: &[u8]) -> Error {
     let (description, help) = describe(head);
     let help = match help.as_str() {
         "" => "name a result: a folder that `apexmap run` wrote, its samples.parquet, its report.html or an archive of it; \
-               `apexmap import` reads the outputs of HPCC, OSU, STREAM and Intel MLC"
+               `apexmap import` reads the outputs of HPCC, OSU, IMB, STREAM, BabelStream and Intel MLC"
             .to_owned(),
         template => template.replace("FILE", &path.display().to_string()),
     };
@@ -140,6 +140,9 @@ pub fn describe(head: &[u8]) -> (String, String) {
     if let Some((_, description)) = BINARIES.iter().find(|(start, _)| head.starts_with(start)) {
         return plain(description);
     }
+    if let Some(text) = from_utf16(head) {
+        return describe_text(&text);
+    }
     // An error without a length is a character that the end of the head cuts off.
     if head.contains(&0) || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some()) {
         return plain("a file of an unknown binary format");
@@ -148,7 +151,7 @@ pub fn describe(head: &[u8]) -> (String, String) {
 }
 
 fn describe_text(text: &str) -> (String, String) {
-    if let Some(reader) = Reader::find(text) {
+    if let Some(reader) = find_reader(text) {
         return (format!("output of {}", reader.name), "convert it: apexmap import FILE".into());
     }
     let has_all = |words: &&[&str]| words.iter().all(|word| text.contains(word));
@@ -170,6 +173,23 @@ fn is_table(text: &str) -> bool {
     first.iter().any(|count| *count > 0) && lines.all(|line| line == first)
 }
 
+/// Decodes UTF-16, as PowerShell writes it; a mark of the byte order may be absent.
+fn from_utf16(bytes: &[u8]) -> Option<String> {
+    let decode = |bytes: &[u8], word: fn([u8; 2]) -> u16| {
+        let words: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| word(*pair)).collect();
+        String::from_utf16(&words).ok().filter(|text| !text.contains(is_binary))
+    };
+    match bytes {
+        [0xff, 0xfe, text @ ..] | text @ [1..=255, 0, 1..=255, 0, ..] => decode(text, u16::from_le_bytes),
+        [0xfe, 0xff, text @ ..] | text @ [0, 1..=255, 0, 1..=255, ..] => decode(text, u16::from_be_bytes),
+        _ => None,
+    }
+}
+
+fn is_binary(c: char) -> bool {
+    c.is_control() && !c.is_whitespace() && c != '\u{1b}'
+}
+
 /// Reads a text that a user names, up to a limit.
 pub(super) fn read_text(path: &Path, most: u64) -> Result<String> {
     let wrong = |error| Error::file("read", path, error);
@@ -178,13 +198,17 @@ pub(super) fn read_text(path: &Path, most: u64) -> Result<String> {
     // One byte more shows that the file is too large.
     let read = file.take(most + 1).read_to_end(&mut bytes).map_err(wrong)?;
     let head = &bytes[..bytes.len().min(HEAD_BYTES as usize)];
-    let is_text = !head.contains(&0) && !head.starts_with(b"PAR1");
+    let wide = from_utf16(&bytes);
+    let is_text = wide.is_some() || !head.contains(&0) && !head.starts_with(b"PAR1");
     match read as u64 > most {
         _ if !is_text => Err(foreign_error(path, head)),
         true => Err(Error::input(
             format!("{} is larger than {most} bytes", path.display()),
             "name the output of the benchmark alone",
         )),
-        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        false => {
+            let text = wide.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+            Ok(text.trim_start_matches('\u{feff}').to_owned())
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::table::column::Column;
-use crate::table::columns::{IMPORTED_FROM, STATISTIC};
+use crate::table::columns::{IMPORTED_FROM, STATISTIC, own_name};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use std::collections::HashMap;
@@ -66,6 +66,10 @@ impl Row {
         }
     }
 
+    pub fn with_all(self, parameters: &[(String, Value)]) -> Self {
+        parameters.iter().fold(self, |row, (column, value)| row.with(column, value.clone()))
+    }
+
     /// Sets a value, by its column. Programs print -1 or nan for parts that did not run or failed.
     pub fn value(mut self, column: &str, value: f64) -> Self {
         if value >= 0.0 && value.is_finite() {
@@ -95,7 +99,7 @@ impl Row {
     }
 }
 
-/// Makes the table of files, each with its name and as a launch. Columns before [`IMPORTED_FROM`] identify the point.
+/// Makes the table of runs, each with its name and as a launch. Columns before [`IMPORTED_FROM`] identify the point.
 pub fn tabulate(files: &[(String, Values)]) -> Table {
     let rows: Vec<(usize, &Row)> = files
         .iter()
@@ -187,8 +191,22 @@ pub fn scale(number: f64, exponent: i32) -> f64 {
     format!("{number}e{exponent}").parse().unwrap_or(f64::NAN)
 }
 
-/// Returns the number at the start of a text after a mark: `8` of `Number of Threads requested = 8`.
+/// Returns the number of a line after a mark, or after the next `=`: `8` of `Number of Threads counted for rank 0 = 8`.
 pub fn number_after(text: &str, mark: &str) -> Option<f64> {
-    let rest = text.split_once(mark)?.1.trim_start_matches([' ', '\t', '=', ':']);
-    rest.split(|c: char| c.is_whitespace() || c == ',').next()?.parse().ok()
+    let rest = text.split_once(mark)?.1.lines().next()?;
+    let rest = rest.split_once('=').map_or(rest, |(_, value)| value).trim_start_matches([' ', '\t', ':']);
+    rest.split(|c: char| c.is_whitespace() || [',', ')', ']'].contains(&c)).next()?.parse().ok()
+}
+
+/// Sets a parameter that a comment names; the last value counts.
+pub fn set(parameters: &mut Vec<(String, Value)>, name: &str, value: &str) {
+    let value = value.parse().map_or_else(|_| Value::from(value), Value::Integer);
+    parameters.retain(|(other, _)| other != name);
+    parameters.push((name.to_owned(), value));
+}
+
+/// Returns a text as the name of a parameter: `window_creation` of `Window creation`.
+pub fn parameter_name(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    own_name(&words.collect::<Vec<_>>().join("_"))
 }

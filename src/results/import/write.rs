@@ -2,7 +2,7 @@
 
 use super::recognise::{self, read_text};
 use super::values::{Values, tabulate};
-use super::{READERS, Reader};
+use super::{READERS, runs};
 use crate::disk::compaction::{Compaction, Content};
 use crate::disk::manifest::{Import, Manifest};
 use crate::disk::{Folder, parquet};
@@ -17,26 +17,35 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 64 << 20;
 const COPIES: &str = "imported";
 
-/// Imports files into a new result, each as a launch. The machine is `machine`, else the host in a file, else the name of the
+/// Imports files into a new result, each of their runs as a launch. The machine is `machine`, else the host in a file, else the name of the
 /// first file. `cores`: those of the machine, if the user states them.
 pub fn write(files: &[PathBuf], folder: &Path, machine: Option<&str>, cores: Option<u32>) -> Result<Manifest> {
     // All files are read before anything is written, so a file that cannot be read leaves no partial result.
-    let mut read_files = Vec::new();
+    let mut read_files: Vec<(String, Vec<Values>, String)> = Vec::new();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read_text(path, MAX_BYTES)?;
+        if let Some((other, ..)) = read_files.iter().find(|(.., other)| *other == text) {
+            return Err(Error::input(
+                format!("{} and {other} have the same contents, which would count twice", path.display()),
+                "name one of them",
+            ));
+        }
         read_files.push((name, read(path, &text)?, text));
     }
     let copies = make_folder(folder)?;
     let folder = Folder { path: folder.to_owned() };
     fs::create_dir_all(folder.figures()).map_err(|e| Error::file("create", &folder.figures(), e))?;
     let (mut sources, mut tables) = (Vec::new(), Vec::new());
-    for (index, (name, values, text)) in read_files.into_iter().enumerate() {
+    for (index, (name, runs, text)) in read_files.into_iter().enumerate() {
         // The number keeps copies of files with the same name apart.
         let copy = copies.join(format!("{:04}-{name}", index + 1));
         new_file::replace_contents(&copy, text)?;
         sources.extend(Content::from_file(&folder, &copy)?);
-        tables.push((format!("{:04} {name}", index + 1), values));
+        for (number, values) in (1..).zip(runs) {
+            let run = if number == 1 { String::new() } else { format!(", run {number}") };
+            tables.push((format!("{:04} {name}{run}", index + 1), values));
+        }
     }
     let table = tabulate(&tables);
     folder.replace(&folder.samples(), |file| parquet::write(file, &folder.samples(), &table))?;
@@ -84,8 +93,8 @@ fn make_folder(folder: &Path) -> Result<PathBuf> {
     Ok(copies)
 }
 
-fn read(path: &Path, text: &str) -> Result<Values> {
-    let Some(reader) = Reader::find(text) else {
+fn read(path: &Path, text: &str) -> Result<Vec<Values>> {
+    let Some(runs) = runs::read(text) else {
         let names = READERS.iter().map(|reader| reader.name).collect::<Vec<_>>().join(", ");
         let (description, _) = recognise::describe(text.as_bytes());
         return Err(Error::input(
@@ -93,7 +102,7 @@ fn read(path: &Path, text: &str) -> Result<Values> {
             format!("name the text output of one of these programs: {names}"),
         ));
     };
-    (reader.read)(text).map_err(|problem| {
+    runs.map_err(|(reader, problem)| {
         Error::input(format!("{} {problem}", path.display()), format!("name a complete output of {}", reader.name))
     })
 }

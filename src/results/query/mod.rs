@@ -61,7 +61,8 @@ pub fn missing_columns<'a>(samples: &'a Samples, by: &[&'a str]) -> Result<Vec<&
         let count = |name: &str| cells.iter().filter(|cell| !cell.samples.is_constant(name)).count();
         match mixed.into_iter().find(|name| count(name) > 0) {
             None => return Ok([node_type, by.split_off(given)].concat()),
-            Some(name) if count(name) < cells.len() => by.push(name),
+            // Imported runs that differ in a parameter are never pooled.
+            Some(name) if count(name) < cells.len() || samples.has(IMPORTED_FROM) => by.push(name),
             Some(_) => return Ok(node_type),
         }
     }

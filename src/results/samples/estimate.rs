@@ -252,7 +252,7 @@ impl Samples {
         if let Some(import) = self.describe_import() {
             let origin = import.replacen("imported", "Imported", 1);
             return format!(
-                "{origin}. Each file counts as one launch. No interval is known from one file with one value per point."
+                "{origin}. Each run of the program counts as one launch. No interval is known from one value per point."
             );
         }
         let good = self.good();

@@ -5,7 +5,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::new_file;
 use apexmap_base::point::Point;
-use apexmap_base::process::{Output, Process};
+use apexmap_base::process::{Output, Process, this_program};
 use apexmap_base::sample::{Event, Launch, Sample};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::{Job, Repeat, Task};
@@ -37,8 +37,7 @@ impl RequestedRuns {
         let file = folder.path.join("job.json");
         let job = serde_json::to_string(&job(points)).map_err(|error| Error::internal(error.to_string()))?;
         new_file::replace_contents(&file, &job)?;
-        let program = std::env::current_exe()
-            .map_err(|error| Error::environment(format!("cannot find this program: {error}"), ""))?;
+        let program = this_program()?;
         let (input, requests) =
             std::io::pipe().map_err(|error| Error::environment(format!("cannot make a pipe: {error}"), ""))?;
         let mut command = Command::new(program);

@@ -4,7 +4,7 @@ use crate::drive::plan::WorkerInfo;
 use crate::sweep::Sweep;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
-use apexmap_base::process::{Output, Process};
+use apexmap_base::process::{Output, Process, this_program};
 use apexmap_base::terminal::note;
 use apexmap_measure::comm::TransportKind;
 use apexmap_results::disk::Folder;
@@ -16,11 +16,7 @@ use std::time::{Duration, Instant};
 /// The worker program and its description of itself.
 pub fn find(worker_path: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match worker_path {
-        None => {
-            let this_program =
-                std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
-            (this_program, apexmap_measure::worker::info())
-        }
+        None => (this_program()?, apexmap_measure::worker::info()),
         Some(path) => {
             // An absolute path names the same file for every launcher, in every working folder.
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;

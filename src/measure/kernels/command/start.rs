@@ -69,7 +69,7 @@ pub fn start(
     let search_path = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     // A name with a slash refers to the working folder of the program.
     let path = if name.contains('/') { Some(name.into()) } else { find_program(name, search_path) };
-    let path = CString::new(path.ok_or(io::ErrorKind::NotFound)?.into_os_string().into_vec())?;
+    let path = CString::new(path.ok_or(nix::errno::Errno::ENOENT)?.into_os_string().into_vec())?;
     let folder = program.cwd.as_deref().map(CString::new).transpose()?;
     let arguments = Texts::new(program.arguments.iter().map(Into::into))?;
     let entry = |(mut name, value): (OsString, OsString)| {
