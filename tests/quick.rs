@@ -43,8 +43,9 @@ fn quick_card() -> Card {
         add_run(&mut table, point);
     }
     let mut card = card(&probes, &table.finish().into(), "small", &small).expect("a card");
-    let host = host();
-    card.provenance.extend([("host".to_owned(), host.name.into()), ("cpu_model".to_owned(), host.cpu_model.into())]);
+    let real_host = host();
+    card.provenance
+        .extend([("host".to_owned(), real_host.name.into()), ("cpu_model".to_owned(), real_host.cpu_model.into())]);
     card
 }
 
