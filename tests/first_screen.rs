@@ -98,7 +98,7 @@ fn a_page_without_a_map_has_a_table_and_no_figure_of_a_single_point() {
     let page = text(&run(&scratch, &format!("{start}{answer}")).join("report.html"));
     let table =
         page.split("<caption>The answer: ").nth(1).expect("a table of the answer").split("</table>").next().unwrap();
-    assert!(table.contains("<th>the copies</th>") && table.contains("GB/s</strong>"), "{table}");
+    assert!(table.contains("<th>the copies</th>") && table.contains("B&#x2f;s</strong>"), "{table}");
     assert!(page.contains("<strong>Copies run at "), "the answer is a sentence");
 }
 

@@ -143,15 +143,15 @@ fn values_are_shown_by_pointer_and_keys_and_can_be_saved() {
         "const figure = document.querySelector('figure[data-file=heat]'), drawing = figure.querySelector('.drawing');
          const svg = drawing.querySelector('svg'), box = svg.getBoundingClientRect();
          const row = figure.querySelector('tbody tr:nth-child(6)');
-         const [x, y] = row.dataset.at.split(' ').map(Number);
-         drawing.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x / 900 * box.width + 3, clientY: box.top + y / 640 * box.height - 3 }));
+         const [x, y] = row.dataset.at.split(' ').map(Number), { width, height } = figure.dataset;
+         drawing.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x / width * box.width + 3, clientY: box.top + y / height * box.height - 3 }));
          const told = { row: [...row.cells].map((cell) => cell.textContent), hint: page.hint.textContent, shown: !page.hint.hidden };
          drawing.dispatchEvent(new PointerEvent('pointerleave')); told.gone = page.hint.hidden;
          drawing.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
          told.live = figure.querySelector('.live').textContent;
          told.alternative = drawing.getAttribute('aria-label');
          told.focusable = [...document.querySelectorAll('.drawing, canvas')].every((one) => one.tabIndex === 0);
-         const png = await page.pngOf(svg, 900, 640); told.png = [png.type, png.size];
+         const png = await page.pngOf(svg, Number(width), Number(height)); told.png = [png.type, png.size];
          told.svg = page.svgText(svg).slice(0, 60);
          told.csv = page.csv(document.querySelector('h2 ~ .scroll table'));
          told.data = page.csv(figure.querySelector('table')).split('\\r\\n').slice(0, 2);

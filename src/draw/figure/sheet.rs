@@ -94,7 +94,8 @@ impl Sheet {
         match style {
             Style::Screen => {
                 let (width, height, margin) = (900.0 / SCREEN_DOTS, 640.0 / SCREEN_DOTS, 12.0);
-                let legend = legend_below(&room, (width, height, margin));
+                // A higher one would leave no room for the axes.
+                let legend = legend_below(&room, (width, height, margin)).filter(|legend| *legend < 0.4 * height);
                 Self {
                     style,
                     width,
