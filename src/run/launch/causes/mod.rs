@@ -76,8 +76,10 @@ const MAX_LINE_CHARACTERS: usize = 500;
 const SIGN_PREFIX: usize = 4;
 
 /// Signs in lower case and the positions of their causes in [`CAUSES`], by prefix.
-static SIGNS: LazyLock<HashMap<Vec<u8>, Vec<(usize, String)>, RandomState>> = LazyLock::new(|| {
-    let mut signs = HashMap::<_, Vec<_>, _>::default();
+type Signs = HashMap<Vec<u8>, Vec<(usize, String)>, RandomState>;
+
+static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
+    let mut signs = Signs::default();
     for (rank, cause) in CAUSES.iter().enumerate() {
         for sign in cause.signs.iter().map(|sign| sign.to_ascii_lowercase()) {
             signs.entry(sign.as_bytes()[..SIGN_PREFIX].to_vec()).or_default().push((rank, sign));
