@@ -1,6 +1,6 @@
 //! BabelStream: a table with one line per operation, or its CSV. Rates are the best of its runs.
 
-use super::stream::{device_name, names_device};
+use super::stream::{GPU_KERNEL, KERNEL, device_name, names_device};
 use super::values::{Row, Statistic, Values, number_after, scale};
 use apexmap_base::sample::Status;
 
@@ -47,8 +47,8 @@ pub fn read(text: &str) -> Result<Values, String> {
         last = name;
         let bytes = elements.map(|elements| 3.0 * elements * size);
         let kernel = match access {
-            Some(_) if is_device => "gpu.stream".to_owned(),
-            Some(_) => "calibrate.stream".to_owned(),
+            Some(_) if is_device => GPU_KERNEL.to_owned(),
+            Some(_) => KERNEL.to_owned(),
             None => format!("babelstream.{}", name.to_lowercase()),
         };
         let total = if unit == 1e6 { scale(rate, 6) } else { rate * unit };

@@ -3,6 +3,7 @@
 //! RandomAccess, STREAM and the numbers of processes are apexmap's; the others are named `hpcc.NAME`. HPCC reports `Star...` as the
 //! mean of its processes; the rate of all is that mean times their number, as far as they ran at the same time.
 
+use super::stream::KERNEL;
 use super::values::{Row, Statistic, Values, scale};
 use apexmap_base::sample::Status;
 use std::collections::BTreeMap;
@@ -128,7 +129,7 @@ fn add_streams(summary: &Summary, processes: Option<u64>, values: &mut Values) {
             let count = count.saturating_mul(threads);
             let each = total / count as f64;
             values.rows.push(
-                Row::new("calibrate.stream", Statistic::Best)
+                Row::new(KERNEL, Statistic::Best)
                     .with("ranks", count)
                     .with("access", operation.to_lowercase().as_str())
                     .with_known("region_bytes", bytes)

@@ -1,5 +1,6 @@
 //! The Intel MPI Benchmarks: each has a frame with its name and settings, names of columns, and a row per message size.
 
+use super::osu;
 use super::values::{Row, Statistic, Values, number_after, parameter_name, scale, set};
 use apexmap_base::point::Value;
 
@@ -11,9 +12,10 @@ struct Table {
 }
 
 pub fn read(text: &str) -> Result<Values, String> {
-    let banner = text.lines().find(|line| line.contains("MPI Benchmark")).unwrap_or_default();
-    let version =
-        banner.split([' ', ',']).find(|word| word.trim_start_matches('V').starts_with(|c: char| c.is_ascii_digit()));
+    let version_line = text.lines().find(|line| line.contains("MPI Benchmark")).unwrap_or_default();
+    let version = version_line
+        .split([' ', ','])
+        .find(|word| word.trim_start_matches('V').starts_with(|c: char| c.is_ascii_digit()));
     let version = version.unwrap_or_default().trim_start_matches('V');
     // Until 2018, MB were 2^20 bytes.
     let is_binary = version.split('.').next().and_then(|year| year.parse().ok()).is_some_and(|year: u32| year < 2018);
@@ -27,8 +29,8 @@ pub fn read(text: &str) -> Result<Values, String> {
         } else if line.contains("#repetitions") {
             table.columns = fields.iter().map(|field| (*field).to_owned()).collect();
         } else if let Some(comment) = line.strip_prefix('#') {
-            let is_header = table.kernel.is_empty();
-            read_comment(comment.trim(), if is_header { &mut settings } else { &mut table.parameters });
+            let of_table = !table.kernel.is_empty();
+            read_comment(comment.trim(), if of_table { &mut table.parameters } else { &mut settings });
         } else if fields.first().is_some_and(|field| field.parse::<f64>().is_ok()) && !table.columns.is_empty() {
             match read_row(&table, &fields, mega) {
                 Some(row) => values.rows.push(row),
@@ -36,23 +38,19 @@ pub fn read(text: &str) -> Result<Values, String> {
             }
         }
     }
-    values.notes.extend(left_out.first().map(|line| {
-        format!(
-            "Lines of the Intel MPI Benchmarks that cannot be read are left out, {} in a run: {line}.",
-            left_out.len()
-        )
-    }));
+    values.note_unread(&left_out);
     values.require_rows("has no row of the Intel MPI Benchmarks: it did not run to its end")
 }
 
 fn kernel(name: &str) -> String {
-    match name {
-        "PingPong" => "message_rate.ping_pong".into(),
-        "Uniband" => "message_rate.streaming".into(),
-        "Biband" => "message_rate.bidirectional".into(),
-        "Barrier" => "calibrate.barrier".into(),
-        _ => format!("imb.{}", parameter_name(name)),
-    }
+    let title = match name {
+        "PingPong" => "mpi latency",
+        "Uniband" => "mpi bandwidth",
+        "Biband" => "mpi bi-directional bandwidth",
+        "Barrier" => "mpi barrier latency",
+        _ => return format!("imb.{}", parameter_name(name)),
+    };
+    osu::kernel(title).0
 }
 
 /// Reads a setting that changes what is measured: processes, their groups, types of data, modes. Names of machines do not.
@@ -93,7 +91,7 @@ fn read_row(table: &Table, fields: &[&str], mega: f64) -> Option<Row> {
             name if name.ends_with("[%]") => row.value(&format!("{plain}_per_cent"), number),
             name => row.value(&parameter_name(name), number),
         };
-        if table.kernel == "message_rate.ping_pong" && *name == "t[usec]" && number > 0.0 {
+        if table.kernel.ends_with(".ping_pong") && *name == "t[usec]" && number > 0.0 {
             row = row.value("operations_per_second", 1e6 / number);
         }
     }

@@ -1,5 +1,6 @@
 //! Intel's Memory Latency Checker: matrices between NUMA nodes, peak bandwidths, and latency under load. MB are 10^6 bytes.
 
+use super::stream::KERNEL;
 use super::values::{Row, Statistic, Values, scale};
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -104,9 +105,7 @@ impl Table {
         let between = |row: Row| row.with("core_node", row_node).with("memory_node", column_node);
         let row = |kernel: &str| Row::new(kernel, Statistic::Mean);
         match self.part {
-            Part::Bandwidth => {
-                between(row("calibrate.stream").with("access", "read")).value("bytes_per_second", scale(number, 6))
-            }
+            Part::Bandwidth => between(row(KERNEL).with("access", "read")).value("bytes_per_second", scale(number, 6)),
             Part::CacheToCache => row("mlc.cache_to_cache")
                 .with("transfer", self.heading.as_str())
                 .with("writer_node", row_node)
@@ -136,7 +135,7 @@ fn peak(line: &str) -> Option<Row> {
     let (traffic, rate) = line.rsplit_once(':')?;
     let rate: f64 = rate.trim().parse().ok()?;
     let row = match traffic.trim() {
-        "ALL Reads" => Row::new("calibrate.stream", Statistic::Mean).with("access", "read"),
+        "ALL Reads" => Row::new(KERNEL, Statistic::Mean).with("access", "read"),
         traffic => Row::new("mlc.peak_bandwidth", Statistic::Mean).with("traffic", traffic),
     };
     Some(row.value("bytes_per_second", scale(rate, 6)))

@@ -7,7 +7,7 @@ use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 
 /// The kernel of a test, and its parameters that the test fixes.
-fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
+pub fn kernel(title: &str) -> (String, Option<&'static str>, Option<u64>) {
     let title = title.to_lowercase();
     let title = title.trim_end_matches(" test");
     let (kernel, operation, ranks) = match title {
@@ -68,11 +68,7 @@ pub fn read(text: &str) -> Result<Values, String> {
             None => {}
         }
     }
-    if let Some(line) = unread.first() {
-        values
-            .notes
-            .push(format!("Lines of tables that cannot be read are left out, {} in a run: {line}.", unread.len()));
-    }
+    values.note_unread(&unread);
     let problem = match unread.first().copied().or(other) {
         Some(line) => format!("has no row of OSU's {title} that can be read, but this line: {}", caption(line)),
         None => "has no row of an OSU table: the test did not run to its end".to_owned(),

@@ -5,6 +5,8 @@ use crate::table::columns;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 
+pub const KERNEL: &str = "calibrate.stream";
+pub const GPU_KERNEL: &str = "gpu.stream";
 const OPERATIONS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 const THREADS: [&str; 3] = ["Number of Threads counted", "Number of Threads requested", "Number of Threads"];
 
@@ -13,7 +15,7 @@ pub fn read(text: &str) -> Result<Values, String> {
     let mut values = Values::new("stream", version.trim_matches('$'));
     let header = text.lines().take_while(|line| !line.contains("Function")).collect::<Vec<_>>().join("\n");
     let (parameters, processes) = parameters(&header);
-    let kernel = if names_device(&header) { "gpu.stream" } else { "calibrate.stream" };
+    let kernel = if names_device(&header) { GPU_KERNEL } else { KERNEL };
     let is_wrong = text.contains("Failed Validation");
     let mut last = "";
     for line in text.lines() {

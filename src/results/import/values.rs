@@ -33,6 +33,12 @@ impl Values {
         Self { program: format!("{program} {version}").trim().to_owned(), ..Self::default() }
     }
 
+    pub fn note_unread(&mut self, lines: &[&str]) {
+        let note =
+            |line| format!("Lines of tables that cannot be read are left out, {} in a run: {line}.", lines.len());
+        self.notes.extend(lines.first().map(note));
+    }
+
     /// Rejects a file without values. `problem` follows the name of the file.
     pub fn require_rows(self, problem: &str) -> Result<Self, String> {
         if self.rows.is_empty() { Err(problem.into()) } else { Ok(self) }
