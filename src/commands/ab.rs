@@ -110,10 +110,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let compared: Vec<usize> = (0..names.len()).collect();
     let mut keep = |turn: Turn, run: &SideRun| result.as_mut().map_or(Ok(()), |result| result.keep(turn, run));
-    let outcome = measure(&mut measured, &mut *sides, &compared, limits, (&interrupt, &mut keep));
+    let outcome = measure(&mut measured, &mut *sides, &compared, limits, &interrupt, &mut keep);
     let mut null = nothing_measured(2);
     let outcome = outcome.and_then(|()| match arguments.null {
-        true => measure(&mut null, &mut *sides, &[0, 0], limits, (&interrupt, &mut |_, _| Ok(()))),
+        true => measure(&mut null, &mut *sides, &[0, 0], limits, &interrupt, &mut |_, _| Ok(())),
         false => Ok(()),
     });
     // The ratios so far are also those of a comparison that did not come to its end.
@@ -145,7 +145,8 @@ fn measure(
     sides: &mut dyn Sides,
     compared: &[usize],
     limits: Limits,
-    (interrupt, keep): (&Interrupt, &mut dyn FnMut(Turn, &SideRun) -> Result<()>),
+    interrupt: &Interrupt,
+    keep: &mut dyn FnMut(Turn, &SideRun) -> Result<()>,
 ) -> Result<()> {
     let unit = compared_unit(sides.column());
     let progress = RefCell::new(AbProgress::new(limits, unit, compared == [0, 0]));

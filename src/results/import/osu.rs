@@ -83,7 +83,7 @@ fn read_comment(comment: &str, test: &mut Test) {
         for (name, value) in comment.split(['[', ']']).filter_map(|setting| setting.split_once(':')) {
             match (name.trim(), value.trim()) {
                 ("pairs", pairs) => {
-                    test.ranks = pairs.parse().map(|pairs: u64| pairs.saturating_mul(2)).ok().or(test.ranks)
+                    test.ranks = pairs.parse().map(|pairs: u64| pairs.saturating_mul(2)).ok().or(test.ranks);
                 }
                 ("window size", size) => set(&mut test.parameters, "window", size),
                 (name, value) => set(&mut test.parameters, &parameter_name(name), value),

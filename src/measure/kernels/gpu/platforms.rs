@@ -107,7 +107,7 @@ fn list_with_faults() -> Result<Listed> {
                 match describe(id, &name, rank) {
                     Ok(description) => listed.push((rank, description, id)),
                     Err(code) => {
-                        faults.push(format!("a device of {name} does not describe itself: {code} ({})", code.0))
+                        faults.push(format!("a device of {name} does not describe itself: {code} ({})", code.0));
                     }
                 }
             }
