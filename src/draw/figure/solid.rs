@@ -11,7 +11,7 @@ const SHADES: f64 = 36.0;
 const MAX_PATCHES: f64 = 6000.0;
 const BOUND_COLOUR: RGBColor = RGBColor(213, 94, 0);
 
-/// Positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT` at [row][column].
+/// Positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT` at `[row][column]`.
 pub struct Solid<'a> {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
@@ -48,7 +48,7 @@ impl Solid<'_> {
     }
 }
 
-/// Heights at [row][column].
+/// Heights at `[row][column]`.
 pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
     values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
 }

@@ -89,7 +89,7 @@ mod wide {
 
     const GROUP_VECTORS: usize = 4;
 
-    /// The same as [`super::access_all`] for accesses that do not only read, with the instructions of `kind`.
+    /// The same as [`super::access_all()`] for accesses that do not only read, with the instructions of `kind`.
     ///
     /// # Safety
     /// The sum has blocks of `spec.block` words.
