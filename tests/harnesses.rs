@@ -81,7 +81,7 @@ fn reframe_reports_the_medians_of_a_query() {
 
     let (output, report) = reframe(&scratch, &["sweep=missing.toml"]);
     let failure = report["runs"][0]["testcases"][0]["fail_reason"].to_string();
-    assert!(!output.status.success() && failure.contains("apexmap run: exit code 3"), "{failure}");
+    assert!(!output.status.success() && failure.contains("apexmap run: exit code 2"), "{failure}");
 }
 
 #[test]

@@ -24,7 +24,6 @@ use apexmap_results::table::columns;
 use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
-use clap::builder::UnknownArgumentValueParser;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -40,9 +39,6 @@ pub struct Arguments {
     /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets selects samples
     #[arg(required = true, num_args = 1.., value_name = "RESULT")]
     inputs: Vec<String>,
-    #[arg(long = "self", hide = true, value_name = "SWEEP", num_args = 0..=1,
-        value_parser = UnknownArgumentValueParser::suggest("to compare a sweep with itself, run `apexmap ab --sweep SWEEP --null`"))]
-    removed_self: Option<String>,
     /// Folder for the HTML page, its figures and tables [default: compare/A-vs-B]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,

@@ -59,7 +59,7 @@ const QUESTIONS: [(&str, &str, &[&str]); 24] = [
         "docs/command.md",
         &["--command 'zstd", "--axis level=1,3,5,7,9 --axis threads=1,2"],
     ),
-    ("Which line of my program misses?", "docs/locate.md", &["which line sends most misses to memory"]),
+    ("Which line of my program misses?", "docs/locate.md", &["which source line has most misses of the last cache"]),
     ("How do I find regressions in CI?", "docs/comparing.md", &["## Regressions in CI", "--fail-if slower=5%"]),
     ("Which GPUs?", "docs/gpu.md", &["cards of NVIDIA, AMD and Intel"]),
     (
