@@ -452,9 +452,9 @@ fn the_command_line_replaces_the_budget_and_the_launches() {
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     let run_with = |flags: &[&str]| output(command(&sweep, &out).args(flags));
     for (flags, reason) in [
-        (["--budget", "0 s"], "'--budget <TIME>': the budget must be longer than 0 s"),
-        (["--budget", "soon"], "'--budget <TIME>': "),
-        (["--launches", "0"], "'--launches <NUMBER>'"),
+        (["--budget", "0 s"], "--budget cannot be \"0 s\": the budget must be longer than 0 s"),
+        (["--budget", "soon"], "--budget cannot be \"soon\": "),
+        (["--launches", "0"], "--launches cannot be \"0\": "),
         (["--launches", "1000000"], "--launches 1000000 of 4 points are more than"),
         (["--simulate=red-storm", "--budget=20s"], "--budget does not apply: "),
     ] {

@@ -387,7 +387,7 @@ fn a_file_overrides_a_ready_sweep_and_misspelt_names_get_a_suggestion() {
     std::fs::remove_file(&folder_of_sweep).unwrap();
     let error = open(Path::new("memory-size")).unwrap_err();
     assert!(error.help.contains("did you mean \"memory-sizes\"?"), "{error}");
-    assert_eq!(error.exit_code(), 3);
+    assert_eq!(error.exit_code(), 2);
 }
 
 #[test]

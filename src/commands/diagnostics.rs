@@ -5,7 +5,7 @@ use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printab
 use textwrap::core::display_width;
 
 /// Limits the error and the help. Arguments may be longer, and the error need not repeat them.
-const MAX_CHARACTERS: usize = 4000;
+const MAX_CHARACTERS: usize = 900;
 /// Limits a place, and its line on either side.
 const MAX_CONTEXT: usize = 100;
 /// Columns between the stops of tabs.
@@ -29,8 +29,16 @@ pub fn show(error: &Error) {
     // The underlined place is already wrapped, and wrapping would count its colours.
     match error.location {
         Some(_) => note_raw(&text),
-        None => note_raw(&wrap_lines(&to_printable(&text), width)),
+        None => note_raw(&paint_labels(&wrap_lines(&to_printable(&text), width))),
     }
+}
+
+fn paint_labels(text: &str) -> String {
+    if !supports_colours(&std::io::stderr()) {
+        return text.to_owned();
+    }
+    let text = text.replacen("error:", &in_colour(Part::Error, "error:"), 1);
+    text.replacen("\n  help:", &format!("\n{}", in_colour(Part::Help, "  help:")), 1)
 }
 
 /// For a terminal of `width` columns, in printable characters and with bounded length.

@@ -50,11 +50,12 @@ impl<'a> Root<'a> {
     pub fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
         let (elapsed, share) = (now - self.started, self.schedule.first_round_share());
         let first_round = self.job.first_round_seconds.filter(|_| share < 1.0);
-        let in_time = first_round.is_none_or(|budget| elapsed <= budget * share);
+        let is_spent = self.job.repeat.budget_seconds.is_some_and(|budget| elapsed > budget);
+        let in_time = !is_spent && first_round.is_none_or(|budget| elapsed <= budget * share);
         let on_request = self.job.on_request;
         let next = if on_request { requested_task(self.job.tasks.len()) } else { self.schedule.next_point(in_time) };
         let Some(index) = next else { return Ok(None) };
-        if first_round.or(self.job.repeat.budget_seconds).is_some_and(|budget| elapsed > budget) {
+        if first_round.map_or(is_spent, |budget| elapsed > budget) {
             self.budget_spent = true;
             return Ok(None);
         }
