@@ -168,7 +168,7 @@ fn parse_and_run() -> Result<()> {
         Ok(Command::Completions(arguments)) => completions::run(&arguments),
         Ok(Command::Man(arguments)) => man::run(&arguments),
         Ok(Command::Worker(arguments)) => worker::run(&arguments),
-        Err(error) if error.use_stderr() => Err(advice::answer(&error, &words)),
+        Err(error) if error.use_stderr() => Err(shorten(advice::answer(&error, &words))),
         Err(help) => {
             let text = help.render();
             print_styled(&if supports_colours(&stdout()) { text.ansi().to_string() } else { text.to_string() })

@@ -5,7 +5,7 @@ use apexmap_base::terminal::{error_width, note_raw, supports_colours, to_printab
 use textwrap::core::display_width;
 
 /// Limits the error and the help. Arguments may be longer, and the error need not repeat them.
-const MAX_CHARACTERS: usize = 900;
+const MAX_CHARACTERS: usize = 4000;
 /// Limits a place, and its line on either side.
 const MAX_CONTEXT: usize = 100;
 /// Columns between the stops of tabs.
@@ -39,6 +39,12 @@ fn paint_labels(text: &str) -> String {
     }
     let text = text.replacen("error:", &in_colour(Part::Error, "error:"), 1);
     text.replacen("\n  help:", &format!("\n{}", in_colour(Part::Help, "  help:")), 1)
+}
+
+/// An error about arguments repeats them, and each may be as long as a file.
+pub fn shorten(error: Error) -> Error {
+    let [message, help] = [&error.message, &error.help].map(|text| cut(text, MAX_CHARACTERS / 3));
+    Error { message, help, ..error }
 }
 
 /// For a terminal of `width` columns, in printable characters and with bounded length.
