@@ -4,7 +4,7 @@ mod advice;
 mod completions;
 mod man;
 
-use crate::commands::{self as explore, GROUPS, diagnostics::show};
+use crate::commands::{self as explore, GROUPS, diagnostics};
 use apexmap_base::crash;
 use apexmap_base::error::{EXIT_CODES, Result};
 use apexmap_base::shell::command_words;
@@ -150,7 +150,7 @@ fn code() -> u8 {
     match parse_and_run() {
         Ok(()) => 0,
         Err(error) => {
-            show(&error);
+            diagnostics::show(&error);
             error.exit_code()
         }
     }
@@ -168,7 +168,7 @@ fn parse_and_run() -> Result<()> {
         Ok(Command::Completions(arguments)) => completions::run(&arguments),
         Ok(Command::Man(arguments)) => man::run(&arguments),
         Ok(Command::Worker(arguments)) => worker::run(&arguments),
-        Err(error) if error.use_stderr() => Err(shorten(advice::answer(&error, &words))),
+        Err(error) if error.use_stderr() => Err(diagnostics::shorten(advice::answer(&error, &words))),
         Err(help) => {
             let text = help.render();
             print_styled(&if supports_colours(&stdout()) { text.ansi().to_string() } else { text.to_string() })
