@@ -145,14 +145,14 @@ fn interrupt_comparison(of_sweep: bool, signal: Signal, wait: Duration) -> [usiz
     let after = pairs_in(&out);
     assert_eq!(out.join("report.html").exists(), signal != SIGKILL, "the page of an interrupted comparison");
     // The processes of a killed comparison may hold its lock for a moment.
-    let mut again = None;
+    let again = std::cell::RefCell::new(None);
     assert!(wait_until(|| {
         let output = apexmap(&[&command[..], &["0.1s"]].concat());
         let is_held = String::from_utf8_lossy(&output.stderr).contains("another apexmap is writing");
-        again = Some(output);
+        again.replace(Some(output));
         !is_held
     }));
-    let again = again.expect("it ran");
+    let again = again.take().expect("it ran");
     let message = String::from_utf8_lossy(&again.stderr);
     assert!(again.status.success() && message.contains(&format!("continues after {after} pairs")), "{message}");
     [before, after, pairs_in(&out)]
