@@ -74,7 +74,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     let arguments = |line: Vec<String>| {
         let cargo = line.starts_with(&["cargo".to_owned(), "run".to_owned()]) && !line.iter().any(|w| w == "--example");
         let index = line.iter().position(|word| if cargo { word == "--" } else { word.ends_with("apexmap") });
-        index.map(|index| line[index + 1..].to_vec())
+        index.map(|index| line[index + 1..].to_vec()).filter(|arguments| !arguments.is_empty())
     };
     // In running text, commands are between backticks. The program's name alone, without arguments, is not a command.
     let prose = prose(text);

@@ -168,7 +168,7 @@ fn an_unreachable_width_ends_at_the_maximum_repetitions() {
 
 #[test]
 fn the_order_is_shuffled_in_each_round_and_depends_on_the_seed() {
-    let job = job(1, times(4, 4));
+    let job = job(1, times(8, 8));
     let first = order(&work(&job));
     assert_eq!(first, order(&work(&job)), "the same seed gives the same order");
     for round in first.chunks(10) {
