@@ -85,7 +85,7 @@ pub struct Arguments {
     json: bool,
 }
 
-fn parse_width(text: &str) -> std::result::Result<f64, String> {
+fn parse_width(text: &str) -> Result<f64, String> {
     let width = text.parse().ok().filter(|width: &f64| width.is_finite() && *width > 0.0);
     width.ok_or_else(|| "a width is a number above 0, such as 0.01".to_owned())
 }

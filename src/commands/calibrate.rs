@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// `gpu0` or `0`.
-fn device_number(text: &str) -> std::result::Result<u64, String> {
+fn device_number(text: &str) -> Result<u64, String> {
     let number = text.strip_prefix("gpu").unwrap_or(text).parse();
     number.map_err(|_| "write gpu and the number of a device, such as gpu0; `apexmap devices` lists them".to_owned())
 }

@@ -176,7 +176,7 @@ impl SubmitArguments {
     }
 }
 
-fn parse_hours(text: &str) -> std::result::Result<f64, String> {
+fn parse_hours(text: &str) -> Result<f64, String> {
     let hours = text.parse::<f64>().ok().filter(|hours| hours.is_finite() && *hours > 0.0);
     hours.ok_or_else(|| "write a number greater than 0".to_owned())
 }

@@ -192,12 +192,7 @@ pub fn render_with(template: &str, context: &impl Serialize, style: &str, script
         .map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
 }
 
-fn fill(
-    template: &str,
-    context: &impl Serialize,
-    style: String,
-    script: String,
-) -> std::result::Result<String, minijinja::Error> {
+fn fill(template: &str, context: &impl Serialize, style: String, script: String) -> Result<String, minijinja::Error> {
     let mut engine = minijinja::Environment::new();
     // A name that the context does not have is an error, not an empty text.
     engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
@@ -242,7 +237,7 @@ pub fn utc(unix_seconds: f64) -> String {
 }
 
 /// For any content, it cannot end a script or begin markup in a page.
-fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Error> {
+fn json(value: &minijinja::Value) -> Result<String, minijinja::Error> {
     let text = serde_json::to_string(value)
         .map_err(|e| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, e.to_string()))?;
     let mut safe = String::with_capacity(text.len());

@@ -43,7 +43,7 @@ pub struct Embedded {
 
 impl Embedded {
     /// Or the reason why a page cannot hold the files.
-    pub fn from_folder(folder: &Folder, manifest: &Manifest) -> Result<std::result::Result<Self, String>> {
+    pub fn from_folder(folder: &Folder, manifest: &Manifest) -> Result<Result<Self, String>> {
         let is_current = match &manifest.compaction {
             Some(compaction) => folder.samples().is_file() && compaction.is_current(folder)?,
             None => folder.samples().is_file() && folder.journal_files()?.is_empty(),

@@ -57,7 +57,7 @@ impl RequestedRuns {
             let Self { process, lines, launch, errors, .. } = self;
             let is_open = process.read(Duration::from_millis(200), &mut |output| match output {
                 Output::Standard(bytes) => {
-                    let _ = lines.add(bytes, |line| -> std::result::Result<(), ()> {
+                    let _ = lines.add(bytes, |line| -> Result<(), ()> {
                         last_event = Instant::now();
                         match parse_event(line) {
                             Some(Event::Hello(greeting)) => *launch = Some(*greeting),

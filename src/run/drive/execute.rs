@@ -137,7 +137,7 @@ struct LaunchState<'a, 'b> {
 
 impl LaunchState<'_, '_> {
     /// Launchers print warnings between the worker's lines. Only events are signs of life.
-    fn handle_line(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
+    fn handle_line(&mut self, line: &[u8]) -> Result<(), Stop> {
         let Some(event) = parse_event(line) else {
             if !line.trim_ascii().is_empty() {
                 self.other_output.extend_from_slice(line);

@@ -54,7 +54,7 @@ impl HostsSource {
 
 impl Hosts {
     /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`. PBS lists a host once per rank, so the ranks of its entries add up.
-    fn parse<'a>(entries: impl Iterator<Item = &'a str>) -> std::result::Result<Self, Problem> {
+    fn parse<'a>(entries: impl Iterator<Item = &'a str>) -> Result<Self, Problem> {
         let (mut names, mut slots) = (Vec::new(), Vec::<Option<usize>>::new());
         let (mut indices, mut is_listed_per_rank) = (HashMap::new(), false);
         for entry in entries {
@@ -104,7 +104,7 @@ impl Hosts {
 }
 
 /// The name may have numbers in brackets.
-fn parse_host(entry: &str) -> std::result::Result<(String, Option<usize>), Problem> {
+fn parse_host(entry: &str) -> Result<(String, Option<usize>), Problem> {
     let problem = |message: String| (message, "write a host as node1 or, with its ranks, as node1:4".to_owned());
     // Blanks may surround the sign: `slots = 4`.
     let joined = entry.split('=').map(str::trim).collect::<Vec<_>>().join("=");
@@ -134,7 +134,7 @@ fn parse_host(entry: &str) -> std::result::Result<(String, Option<usize>), Probl
 const MAX_HOSTS: usize = 1 << 17;
 
 /// `n[08-10]` are n08, n09 and n10.
-fn expand(pattern: &str) -> std::result::Result<Vec<String>, Problem> {
+fn expand(pattern: &str) -> Result<Vec<String>, Problem> {
     let problem =
         || (format!("\"{pattern}\" is not a host"), "write hosts as node1 or, with numbers, as node[1-4,8]".to_owned());
     let Some((prefix, rest)) = pattern.split_once('[') else {

@@ -75,7 +75,7 @@ impl fmt::Debug for LauncherEntry {
 }
 
 impl Serialize for LauncherEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id)
     }
 }

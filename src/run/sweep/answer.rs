@@ -74,7 +74,7 @@ pub struct StatisticSpec {
 }
 
 impl<'de> Deserialize<'de> for ValueSpec {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
             type Value = ValueSpec;
@@ -83,10 +83,10 @@ impl<'de> Deserialize<'de> for ValueSpec {
                     "a formula such as \"huge / base\", or a statistic such as { median = \"bytes_per_second\" }",
                 )
             }
-            fn visit_str<E>(self, text: &str) -> std::result::Result<ValueSpec, E> {
+            fn visit_str<E>(self, text: &str) -> Result<ValueSpec, E> {
                 Ok(ValueSpec::Formula(text.to_owned()))
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<ValueSpec, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ValueSpec, A::Error> {
                 let statistic = StatisticSpec::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(ValueSpec::Table(Box::new(statistic)))
             }
@@ -155,13 +155,13 @@ pub fn parse_answer(sweep: &str) -> Option<Answered> {
 
 impl AnswerSpec {
     /// The parts of the sentence in order: text, and names of values.
-    pub fn parts(&self) -> std::result::Result<Vec<Part<'_>>, String> {
+    pub fn parts(&self) -> Result<Vec<Part<'_>>, String> {
         parts(self.text.get_ref())
     }
 }
 
 /// The parts of a text with names of values in braces, in order. The error is one sentence.
-pub fn parts(text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
+pub fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((text, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}').ok_or("a brace { has no partner }")?;

@@ -51,7 +51,7 @@ pub fn specification(file: &File, has_kernel: bool, page: &TomlSource) -> Result
 }
 
 /// Whether a word may name a parameter of a command, and why not.
-pub fn check_name(name: &str) -> std::result::Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), String> {
     match is_name(name) {
         _ if KEYS.contains(&name) => Err(format!("{name} belongs to the command; write it in [fixed]")),
         true => Ok(()),

@@ -89,7 +89,7 @@ impl LaunchSpec {
 }
 
 /// The seconds of a time such as "2 h".
-pub fn parse_time(text: &str) -> std::result::Result<f64, String> {
+pub fn parse_time(text: &str) -> Result<f64, String> {
     match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
         Some(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
         _ => Err(format!("\"{text}\" is not a time")),

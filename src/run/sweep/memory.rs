@@ -157,7 +157,7 @@ fn largest_size(point: &Point, name: &str, bytes: f64) -> u64 {
 }
 
 /// Parses "1/2 of memory", "25 % of memory" or "0.1 of memory"; `None` for other values.
-pub fn parse_memory_share(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
+pub fn parse_memory_share(scalar: &Scalar) -> Result<Option<f64>, String> {
     let Scalar::Text(text) = scalar else { return Ok(None) };
     let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
     let number = |text: &str| text.trim().parse::<f64>().ok();

@@ -54,7 +54,7 @@ pub fn point_on_nodes(
 const MAX_THREADS: usize = 4096;
 
 /// The point, if its launch can have these nodes and ranks.
-pub fn check_point(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, Refusal> {
+pub fn check_point(point: Point, launch: &LaunchSpec) -> Result<Point, Refusal> {
     match point.launch_size().nodes {
         Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(refusal!(
             ["nodes"],

@@ -165,7 +165,7 @@ fn submit(file: &File, page: &TomlSource) -> Result<Option<Spanned<SubmitTable>>
 }
 
 /// The seconds of the budget of a command line.
-pub fn parse_budget(text: &str) -> std::result::Result<f64, String> {
+pub fn parse_budget(text: &str) -> Result<f64, String> {
     match parse_time(text) {
         Ok(seconds) if seconds > 0.0 => Ok(seconds),
         Ok(_) => Err("the budget must be longer than 0 s".to_owned()),

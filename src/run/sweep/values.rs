@@ -339,7 +339,7 @@ pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &TomlSource) -> Resu
 }
 
 /// The error says what is wrong with the value.
-fn read_value(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
+fn read_value(parameter: &Parameter, scalar: &Scalar) -> Result<Setting, String> {
     if matches!(parameter.domain, Domain::Choice(_)) {
         let value = match scalar {
             Scalar::Text(word) => Value::from(word.as_str()),
@@ -383,7 +383,7 @@ fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     }
 }
 
-pub fn quantity(scalar: &Scalar, unit: Unit) -> std::result::Result<Value, String> {
+pub fn quantity(scalar: &Scalar, unit: Unit) -> Result<Value, String> {
     match scalar {
         Scalar::Integer(v) => Ok(u64::try_from(*v).map_or(Value::Real(*v as f64), Value::Integer)),
         Scalar::Real(v) => Ok(Value::Real(*v)),

@@ -35,7 +35,7 @@ pub enum Missing {
 }
 
 /// A value, or the reason why there is none.
-pub type Outcome = std::result::Result<Found, Missing>;
+pub type Outcome = Result<Found, Missing>;
 
 pub struct Source<'a> {
     good: Samples,
