@@ -93,13 +93,15 @@ fn a_page_without_a_map_has_a_table_and_no_figure_of_a_single_point() {
         !page.contains("<figure") && page.contains("The slowest and the fastest points"),
         "no answer, so its points"
     );
-    let answer = "[answer]\ntext = \"copies run at {rate}\"\n[answer.values]\nrate = { words = \"the copies\", median = \"bytes_per_second\" }\n";
+    let answer = "[answer]\ntext = \"copies run at {rate}, fastest by {best}\"\n[answer.values]\nrate = { words = \"the copies\", median = \"bytes_per_second\" }\n\
+                  best = { words = \"the rate of all\", max = \"bytes_per_second\", at = \"access\" }\n";
     std::fs::remove_dir_all(scratch.join("result")).unwrap();
     let page = text(&run(&scratch, &format!("{start}{answer}")).join("report.html"));
     let table =
         page.split("<caption>The answer: ").nth(1).expect("a table of the answer").split("</table>").next().unwrap();
     assert!(table.contains("<th>the copies</th>") && table.contains("B&#x2f;s</strong>"), "{table}");
-    assert!(page.contains("<strong>Copies run at "), "the answer is a sentence");
+    assert!(!table.contains("the rate of all"), "the place of a rate is no median: {table}");
+    assert!(page.contains("<strong>Copies run at ") && page.contains(", fastest by copy"), "the answer is a sentence");
 }
 
 #[test]

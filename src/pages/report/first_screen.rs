@@ -75,7 +75,7 @@ impl FirstScreen {
     pub fn tabulate(&mut self, declared: Option<&Declared>, summary: &[SummaryRow]) {
         let mut intervals = declared.iter().flat_map(|declared| &declared.intervals);
         let stated = declared.iter().flat_map(|declared| &declared.values);
-        let stated = stated.filter(|value| !value.is_parameter).map(|value| ValueRow {
+        let stated = stated.filter(|value| !value.is_place).map(|value| ValueRow {
             interval: value
                 .interval
                 .and_then(|_| intervals.next())

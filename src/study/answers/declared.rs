@@ -14,7 +14,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns;
 use apexmap_results::table::quietness::Quietness;
-use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, StatisticSpec, parse_answer, parts};
+use apexmap_run::sweep::answer::{AnswerSpec, Answered, Part, parse_answer, parts};
 use apexmap_run::sweep::ready::READY_SWEEPS;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,9 +43,9 @@ pub struct StatedValue {
     pub number: Option<f64>,
     /// Empty for a pure number and for the value of a parameter.
     pub unit: &'static str,
-    /// Whether the value is an end of a parameter, such as the largest size, which is no measurement.
+    /// Whether the value is that of a column at a point, such as the size with the largest rate, which is no measurement.
     #[serde(skip)]
-    pub is_parameter: bool,
+    pub is_place: bool,
     /// The 95 % interval in the base unit.
     pub interval: Option<(f64, f64)>,
 }
@@ -225,9 +225,8 @@ impl<'a> Sentence<'a> {
             };
             intervals.extend(interval.map(|ends| format!("{words} {}", units::amount_interval(ends, unit))));
             let number = Some(value.number()).filter(|number| number.is_finite());
-            let statistic = self.answer.values.get(name).and_then(|spec| spec.get_ref().statistic());
-            let is_parameter = statistic.is_some_and(StatisticSpec::is_end);
-            Some(StatedValue { words, text: value.text(), number, unit: unit.symbol(), is_parameter, interval })
+            let is_place = matches!(value, Found::Place(..));
+            Some(StatedValue { words, text: value.text(), number, unit: unit.symbol(), is_place, interval })
         };
         let values = self.names().into_iter().filter_map(stated).collect();
         (values, intervals)
