@@ -152,8 +152,8 @@ fn updates_through_memory_are_not_bounded_by_messages_of_mpi() {
         let terms = bounds::terms(&case).expect("a family").limits;
         terms.iter().filter(|term| term.name == bounds::MESSAGES).map(|term| term.rate).next()
     };
-    let (all, half) = (bounded_by(0.0).expect("a bound"), bounded_by(0.5).expect("a bound"));
-    close(half, 2.0 * all);
+    let (messages, half) = (bounded_by(0.0).expect("a bound"), bounded_by(0.5).expect("a bound"));
+    close(half, 2.0 * messages);
     assert_eq!(bounded_by(1.0), None);
 }
 

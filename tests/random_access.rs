@@ -219,6 +219,25 @@ fn reference_starts_give_the_same_table_with_any_number_of_streams() {
     assert_ne!(single_stream, expected_hash(3, 1 << 10, "lfsr", "spaced"));
 }
 
+#[test]
+fn timing_the_loops_of_updates_restores_the_table() {
+    let mut words: Vec<u64> = (0..(1 << 12) + 5).collect();
+    let mut table = Table::new(&mut words, 0, Index::new(StreamKind::Lfsr, 12));
+    assert!(table.time_loops().iter().all(|seconds| *seconds > 0.0));
+    assert!(words.into_iter().eq(0..(1 << 12) + 5));
+}
+
+#[test]
+fn only_tables_on_base_pages_do_without_prefetches() {
+    for (pages, words) in [("huge", 1 << 20), ("base", 1 << 20), ("base", 1 << 10)] {
+        let point = table("random_access.sequential", 1, words).with_parameter("pages", pages);
+        let outcome = run(point.with_parameter("updates", 0.25));
+        let prefetched = &outcome.outputs["updates_prefetched"];
+        assert_eq!(outcome.verdict, Ok(()));
+        assert!(*prefetched == Value::Integer(1) || (pages, words) == ("base", 1 << 20), "{pages} {prefetched}");
+    }
+}
+
 /// Repeats the reference loop: T[ran & (N - 1)] ^= ran, 4 N times, starting with ran = 1.
 #[test]
 fn the_reference_loop_gives_the_same_table() {
@@ -890,10 +909,12 @@ proptest! {
     fn all_pending_updates_are_applied_for_any_portion_sizes(
         portions in prop::collection::vec(0usize..400, 0..8),
         look_ahead in 1usize..2000,
+        prefetches: bool,
     ) {
         let index = Index::new(StreamKind::Lfsr, 8);
         let (mut words, mut expected): (Vec<u64>, Vec<u64>) = ((0..256).collect(), (0..256).collect());
         let mut table = Table::new(&mut words, 0, index);
+        table.prefetches = prefetches;
         let (mut generator, mut pending, mut applied) = (Generator::starting_after(StreamKind::Lfsr, 99), Pending::new(look_ahead, 2 * look_ahead), 0);
         for &portion in &portions {
             for _ in 0..portion {

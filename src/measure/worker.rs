@@ -55,7 +55,7 @@ pub struct Job {
     /// For the record of the launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Of the result's card.
+    /// From the result's card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager_bytes: Option<usize>,
     /// For simulated ranks.

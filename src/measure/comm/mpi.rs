@@ -42,7 +42,7 @@ pub struct MpiComm {
     size: usize,
     node: node::Node,
     oversubscribed: bool,
-    /// Of the machine's card.
+    /// From the machine's card.
     eager_bytes: Cell<Option<usize>>,
     lists: RefCell<collective::ExchangeLists>,
     /// In the order of their creation, which is equal on all ranks.

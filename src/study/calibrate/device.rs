@@ -22,8 +22,6 @@ const BLOCKS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 const LONG_BLOCK: u64 = 64;
 /// Words of blocks whose indices take no time.
 const LONGEST_BLOCK: u64 = 1024;
-/// Words of a block of 32 bytes.
-const SHORT_BLOCK: u64 = 4;
 /// Regions within the first and within the second level of most GPUs.
 const REGIONS: [u64; 2] = [16 << 10, 4 << 20];
 /// A block within a sector costs at most this multiple of a word.
@@ -58,7 +56,7 @@ pub fn probes(device: &Description) -> Vec<Probe> {
         stream(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "read"),
         gups(Word::Shared, &random_access::KERNEL, 1).set("device", device.number).set("N_words", most / WORD_BYTES),
         Probe { number: NumberName::new(catalogue::MEMORY_ACCESS_SECONDS), ..block(device, 1) },
-        Probe { number: NumberName::new(catalogue::SHORT_BLOCK_SECONDS), ..block(device, SHORT_BLOCK) },
+        Probe { number: NumberName::new(catalogue::SHORT_BLOCK_SECONDS), ..block(device, 32 / WORD_BYTES) },
         near_blocks(device, LONGEST_BLOCK),
         device_probe(device, NumberName::new(catalogue::LAUNCH_SECONDS), &launch::KERNEL)
             .read_column("round_trip_seconds"),
@@ -141,8 +139,7 @@ fn set_index(card: &mut Card, device: &Description, samples: &Samples) -> Result
     let per_byte = |words: u64| Some(near_blocks(device, words).estimate(samples)?.value);
     let (Some(long), Some(longest)) = (per_byte(LONG_BLOCK), per_byte(LONGEST_BLOCK)) else { return Ok(()) };
     let seconds = (long - longest) * (LONG_BLOCK * WORD_BYTES) as f64 / apex_map::default_lanes(LONG_BLOCK) as f64;
-    let how =
-        format!("blocks of {LONG_BLOCK} minus those of {LONGEST_BLOCK} words in {}", units::bytes(REGIONS[0] as f64));
+    let how = format!("blocks of {LONG_BLOCK} minus those of {LONGEST_BLOCK} words in the first level");
     card.set(catalogue::INDEX_SECONDS.name, Number::new(seconds.max(0.0), "s", how))
 }
 

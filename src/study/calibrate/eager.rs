@@ -5,7 +5,7 @@ use apexmap_base::error::Result;
 use apexmap_measure::kernels::message_rate::ping_pong;
 use apexmap_results::samples::Samples;
 use apexmap_theory::fit::{self, Observation, Options, Role};
-use apexmap_theory::machine::{Card, Number, catalogue, unit_of};
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::point_to_point::PointToPoint;
 
 /// Like those of the sweep `eager-limit`, without lengths of other ping-pongs of a calibration.
@@ -37,16 +37,12 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
         return Ok(None);
     }
     let options = Options { resamples: 0, leave_out: false, most_points: usize::MAX, ..Options::default() };
-    let fit = fit::fit(&PointToPoint, &data, &[Role::Fit; 5], options);
-    let fit = match fit {
+    let fit = match fit::fit(&PointToPoint, &data, &[Role::Fit; 5], options) {
         Ok(fit) => fit,
         Err(refusal) => return Ok(Some(format!("eager_bytes: {}", refusal.message))),
     };
     for estimate in fit.estimates.iter().filter(|estimate| NUMBERS.contains(&estimate.number)) {
-        let how = format!("point_to_point.switch fitted to messages of {} lengths", SIZES.len());
-        let unit = unit_of(estimate.number).map_or("", |unit| unit.symbol());
-        let number = Number::new(estimate.value, unit, how).with_interval(estimate.low, estimate.high);
-        card.set(estimate.number, number)?;
+        card.set_base(estimate.number, estimate.value, "point_to_point.switch fitted to ping-pongs")?;
     }
     let is_absent = card.get(catalogue::EAGER_BYTES.name).is_none();
     Ok(is_absent.then(|| "eager_bytes: the times of messages up to 64 KiB have no step".into()))

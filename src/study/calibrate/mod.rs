@@ -298,24 +298,15 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     Ok(card)
 }
 
-/// The numbers without a sample, such as those that a budget left out.
+/// The numbers without a sample, such as those that a budget left out, each with its count.
 fn left_out(probes: &[Probe], card: &Card) -> Option<String> {
-    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for probe in probes {
-        let (missing, planned) = counts.entry(probe.number.entry.name).or_default();
-        *missing += usize::from(card.get(&probe.number.to_string()).is_none());
-        *planned += 1;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for probe in probes.iter().filter(|probe| card.get(&probe.number.to_string()).is_none()) {
+        *counts.entry(probe.number.entry.name).or_default() += 1;
     }
-    let absent = counts.into_iter().filter(|(_, (missing, _))| *missing > 0);
-    let names: Vec<String> = absent
-        .map(
-            |(name, (missing, planned))| {
-                if planned == 1 { name.into() } else { format!("{missing} of {planned} {name}") }
-            },
-        )
-        .collect();
-    (!names.is_empty())
-        .then(|| format!("not measured: {}; the same command continues, with --budget for a time", names.join(", ")))
+    let names: Vec<String> = counts.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+    let advice = "the same command continues, with --budget for a time";
+    (!names.is_empty()).then(|| format!("not measured: {}; {advice}", names.join(", ")))
 }
 
 /// The second stage: points around the steps of the latency staircase that the first stage shows, and the levels whose regions move

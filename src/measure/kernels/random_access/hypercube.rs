@@ -65,19 +65,13 @@ const LONGEST: Key<u64> = key(
     integers(0..=1 << 21, 0),
 );
 
-/// At most.
+/// At most; messages may be shorter ([`Comm::eager_bytes`]).
 fn piece_words(point: &Point) -> usize {
     let buffer = 2 * Q.of(point) as usize + 16;
     match LONGEST.of(point) as usize {
         0 => buffer,
         words => words.min(buffer),
     }
-}
-
-fn piece_words_on(comm: &impl Comm, point: &Point) -> usize {
-    let eager = comm.eager_bytes(ON_NODE.of(point)).filter(|_| LONGEST.of(point) == 0);
-    let eager_words = eager.map_or(usize::MAX, |bytes| (bytes / WORD_BYTES as usize).max(1));
-    piece_words(point).min(eager_words)
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -88,7 +82,8 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         Receives::Ahead => Posting::Ahead,
         Receives::OnDemand => Posting::OnDemand,
     };
-    let piece = piece_words_on(comm, point);
+    let eager = comm.eager_bytes(ON_NODE.of(point)).filter(|_| LONGEST.of(point) == 0);
+    let piece = piece_words(point).min(eager.map_or(usize::MAX, |bytes| (bytes / WORD_BYTES as usize).max(1)));
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, (posted, ON_NODE.of(point)), SMSG.of(point) as usize, piece);
     let mut lines = lines.into_iter();

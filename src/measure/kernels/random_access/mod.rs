@@ -102,9 +102,14 @@ const OUTPUTS: &[Output] = &[
     output(
         "message_way",
         Unit::None,
-        "way of the updates to other ranks: through memory that ranks share, by messages, or both",
+        "way of updates to other ranks: through memory that ranks share, by messages, or both",
     ),
     output("longest_message_words", Unit::Words, "largest number of updates in a message"),
+    output(
+        "updates_prefetched",
+        Unit::None,
+        "1 if the loop prefetches words; on base pages, both were timed before the run",
+    ),
     output("hops_per_update", Unit::None, "mean number of times that an update is sent"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
     output("stored_max", Unit::None, "maximum number of updates stored on any rank"),

@@ -120,6 +120,8 @@ pub fn measure_timed<C: Collectives>(
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), first]);
     let (words, granted) = arena.words_mut(problem.pages, problem.own_words, contents, |place| first + place as u64)?;
     let mut table = Table::new(words, first, problem.index).with_operation(problem.operation);
+    table.prefetches = chooses_prefetches(comm, problem, &mut table);
+    let prefetches = table.prefetches;
 
     progress::clock_starts();
     let mut clock = Clock { comm, started: 0.0, stopped: None };
@@ -162,7 +164,19 @@ pub fn measure_timed<C: Collectives>(
         fullest: demanded.fullest,
         hash: run_hash,
     };
-    Ok(report.gather(comm).outcome(problem, rules, granted, memory))
+    let mut outcome = report.gather(comm).outcome(problem, rules, granted, memory);
+    outcome.outputs.insert("updates_prefetched", Value::Integer(u64::from(prefetches)));
+    Ok(outcome)
+}
+
+/// Prefetches make some processors slower on base pages: there, all ranks time both loops unless their parts of the table are in caches.
+fn chooses_prefetches<C: Collectives>(comm: &C, problem: &Problem, table: &mut Table) -> bool {
+    if problem.pages != Pages::Base || comm.simulated_rank().is_some() {
+        return true;
+    }
+    let seconds = if table.words.len() < 1 << 20 { [0.0; 2] } else { table.time_loops() };
+    let [plain, prefetched] = seconds.map(|seconds| comm.all_reduce_sum((1e9 * seconds) as u64));
+    prefetched <= plain
 }
 
 /// Fraction of a verification, roughly, that is complete when undoing the updates begins.

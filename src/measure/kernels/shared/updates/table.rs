@@ -3,6 +3,7 @@ use super::random_stream::Index;
 use crate::kernels::prelude::*;
 use crate::prefetch;
 use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 /// A mapping from a value to an index into the words of a part.
 pub trait Placement: Copy {
@@ -51,6 +52,7 @@ pub struct Table<'a, P = AnyPart> {
     pub words: &'a mut [u64],
     placement: P,
     operation: Operation,
+    pub prefetches: bool,
 }
 
 pub enum SpecialisedTable<'a> {
@@ -68,7 +70,7 @@ pub const FAR_DISTANCE: usize = 128;
 
 impl<'a> Table<'a> {
     pub fn new(words: &'a mut [u64], first: u64, index: Index) -> Self {
-        Self { words, placement: AnyPart { first, index }, operation: Operation::Xor }
+        Self { words, placement: AnyPart { first, index }, operation: Operation::Xor, prefetches: true }
     }
 
     pub fn with_operation(self, operation: Operation) -> Self {
@@ -81,14 +83,37 @@ impl<'a> Table<'a> {
     /// times (EPYC Milan, two ranks, 2^24 and 2^26 words).
     pub fn specialise(&mut self, pages: Pages) -> SpecialisedTable<'_> {
         let AnyPart { first, index } = self.placement;
-        let (words, operation) = (self.words.len(), self.operation);
-        if pages == Pages::Base || !words.is_power_of_two() || first % words as u64 != 0 {
-            return SpecialisedTable::AnyPart(Table { words: self.words, placement: self.placement, operation });
+        let words = self.words.len();
+        if pages == Pages::Base && self.prefetches || !words.is_power_of_two() || first % words as u64 != 0 {
+            return SpecialisedTable::AnyPart(self.with_placement(self.placement));
         }
         match index.shift() {
-            0 => SpecialisedTable::LowBits(Table { words: self.words, placement: LowBits, operation }),
-            bits => SpecialisedTable::HighBits(Table { words: self.words, placement: HighBits(bits), operation }),
+            0 => SpecialisedTable::LowBits(self.with_placement(LowBits)),
+            bits => SpecialisedTable::HighBits(self.with_placement(HighBits(bits))),
         }
+    }
+
+    fn with_placement<P>(&mut self, placement: P) -> Table<'_, P> {
+        Table { words: self.words, placement, operation: self.operation, prefetches: self.prefetches }
+    }
+
+    /// Times the loops without and with prefetches on random words, which stay as they are. Returns the seconds of both.
+    pub fn time_loops(&mut self) -> [f64; 2] {
+        let (words, mut done, mut seconds) = (1 << self.words.len().ilog2(), Vec::new(), [f64::INFINITY; 2]);
+        let mut table =
+            Table { words: &mut self.words[..words], placement: LowBits, operation: Operation::Xor, prefetches: true };
+        for round in 0..6 {
+            table.prefetches = round % 2 == 1;
+            let values: Vec<u64> = (0..1 << 14).map(|i| mix(round << 32 | i)).collect();
+            let start = Instant::now();
+            table.apply(&values);
+            let least = &mut seconds[usize::from(table.prefetches)];
+            *least = start.elapsed().as_secs_f64().min(*least);
+            done.extend(values);
+        }
+        // A second xor with the same values restores the words.
+        table.apply(&done);
+        seconds
     }
 }
 
@@ -122,6 +147,9 @@ impl<P: Placement> Table<'_, P> {
 
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
+        if !self.prefetches {
+            return;
+        }
         prefetch::prefetch_far(self.words.as_ptr().wrapping_add(self.position(value)));
     }
 
@@ -136,6 +164,10 @@ impl<P: Placement> Table<'_, P> {
     /// Prefetches the words of the last `far` updates instead.
     pub fn apply_all_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
+        if !self.prefetches {
+            let now = &values[..later.len()];
+            return with_operation!(self.operation, BY => now.iter().for_each(|&value| self.update_with(BY, value)));
+        }
         let values = values.iter().zip(&values[far.min(NEAR_DISTANCE)..]).zip(later);
         with_operation!(self.operation, BY => {
             for ((&value, &ahead), &early) in values {
@@ -148,7 +180,7 @@ impl<P: Placement> Table<'_, P> {
 
     /// The words were prefetched early.
     pub fn finish(&mut self, values: &[u64]) {
-        let near = values.len().min(NEAR_DISTANCE);
+        let near = if self.prefetches { values.len().min(NEAR_DISTANCE) } else { values.len() };
         with_operation!(self.operation, BY => {
             for (&value, &ahead) in values.iter().zip(&values[near..]) {
                 self.prefetch(ahead);
