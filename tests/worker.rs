@@ -363,6 +363,18 @@ fn a_visit_has_two_runs_of_its_point_where_the_first_round_is_in_time() {
     assert!(rest[1..19].chunks(2).all(|visit| visit[0] == visit[1]), "{rest:?}");
 }
 
+#[test]
+fn a_visit_ends_with_a_run_beside_another_program() {
+    let mut schedule = Schedule::new(&job(1, times(3, 3)), "");
+    let mut rounds = Vec::new();
+    while let Some(index) = schedule.next_point(true) {
+        rounds.push(index);
+        schedule.end_visit();
+        schedule.record(index, Some(1.0));
+    }
+    assert!(rounds.chunks(5).all(|round| round.iter().collect::<BTreeSet<_>>().len() == 5), "{rounds:?}");
+}
+
 proptest! {
     #[test]
     fn every_point_runs_until_it_is_complete(
