@@ -6,7 +6,7 @@ pub use apexmap_theory::places::Kind;
 /// A site's last access, with its counters. Values are unknown, so nothing counts as chained or pointed.
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
-    last: Option<u64>,
+    pub last: Option<u64>,
     stride: i64,
     pub counters: Counters,
 }
@@ -27,7 +27,7 @@ impl Walk {
             self.counters.stride = step;
         }
         let is_next = (1..=i64::from(size.max(8))).contains(&step);
-        if is_next || keeps_stride && step.unsigned_abs() <= LINE_BYTES {
+        if is_next || keeps_stride && step.unsigned_abs() <= u64::from(size.max(8)) {
             self.counters.run_bytes += step.unsigned_abs();
         } else {
             self.counters.runs += 1;
@@ -51,7 +51,7 @@ impl Counters {
     }
 }
 
-/// Returns the kind of a site. `swept`: bytes of all sites of its line with its stride and direction, as of an unrolled loop.
+/// Returns the kind of a site. `swept`: bytes of consecutive words that the sites of its line read at each step.
 pub fn kind_of(site: &Site, swept: u64) -> Kind {
     let counters = &site.counters;
     let steps = counters.accesses.saturating_sub(1).max(1) as f64;
