@@ -153,7 +153,7 @@ fn walks(strides: &[u64]) -> String {
     format!(
         "#include <stdlib.h>\n#define NO_INLINE __attribute__((noinline, noclone))\n\
          NO_INLINE long flush(const char *base) {{ long sum = 0; for (int line = 0; line < 4096; line++)\n\
-         sum += base[(24 << 20) + 64 * line]; return sum; }}\n{}int main(void) {{ char *base = aligned_alloc(65536, \
+         sum += base[(24 << 20) + 64 * line]; __asm__ volatile(\"\"); return sum; }}\n{}int main(void) {{ char *base = aligned_alloc(65536, \
          32 << 20); return ({}) == 1; }}\n",
         strides.iter().map(function).collect::<String>(),
         calls.join(" + ")

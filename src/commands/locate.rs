@@ -67,6 +67,10 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
+/// Second-level TLBs hold at least so many pages, and usually so many.
+const LEAST_TLB_ENTRIES: u32 = 512;
+const USUAL_TLB_ENTRIES: u32 = 2048;
+
 struct Trace {
     name: String,
     sites: Vec<Site>,
@@ -204,8 +208,12 @@ fn machine(machine: &Hardware) -> (Machine, Vec<String>) {
     let no_sets = sets.is_none().then(|| {
         "This machine does not report sets and ways of its caches: conflicts of strided walks are not seen.".into()
     });
-    let tlb_entries = host().tlb_entries_4k.filter(|_| base_page_bytes() == PAGE_BYTES);
-    let no_tlb = tlb_entries.is_none().then(|| "This machine does not report a TLB for pages of 4 KiB.".into());
+    // Virtual machines report smaller ones than processors have.
+    let reported_tlb = host().tlb_entries_4k.filter(|entries| *entries >= LEAST_TLB_ENTRIES);
+    let tlb_entries = Some(reported_tlb.unwrap_or(USUAL_TLB_ENTRIES)).filter(|_| base_page_bytes() == PAGE_BYTES);
+    let no_tlb = (reported_tlb.is_none() && tlb_entries.is_some()).then(|| {
+        format!("This machine does not report its second-level TLB: misses of pages are those of {USUAL_TLB_ENTRIES} entries.")
+    });
     let caches = [("second-level cache", sizes[0]), ("last cache", sizes[1])];
     let notes = [note, no_sets, no_tlb].into_iter().flatten().collect();
     (Machine { caches, sets, tlb_entries }, notes)

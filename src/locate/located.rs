@@ -329,7 +329,8 @@ impl Totals {
         // A few lines are scattered over their pages; many lines are not fewer than the program's.
         let memory_lines = if footprint_lines < 64.0 { footprint_lines } else { extent as f64 };
         let memory_lines = memory_lines.clamp(1.0, self.memory_lines.max(extent as f64).max(1.0));
-        Accesses { lines, accesses: counters.accesses as f64, runs, words, memory_lines, others }
+        let (accesses, part_accesses) = (counters.accesses as f64, group.counters.accesses as f64);
+        Accesses { lines, accesses, part_accesses, runs, words, memory_lines, others }
     }
 }
 

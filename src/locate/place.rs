@@ -23,6 +23,8 @@ const FIRST_CACHE: f64 = 8.0;
 pub struct Accesses<'a> {
     pub lines: &'a Histogram,
     pub accesses: f64,
+    /// Accesses of which these are the leading ones: the mismatch is per access of all.
+    pub part_accesses: f64,
     pub runs: f64,
     /// Words of all runs.
     pub words: f64,
@@ -74,7 +76,7 @@ impl Accesses<'_> {
         let squares = |log_alpha: f64| differences(log_alpha).iter().map(|difference| difference * difference).sum();
         let log_alpha = find_minimum(squares, LEAST_ALPHA.ln(), 0.0);
         let mismatch = differences(log_alpha).iter().map(|difference| difference.abs()).sum::<f64>();
-        let mismatch = 100.0 * mismatch / caches.len() as f64;
+        let mismatch = 100.0 * mismatch / caches.len() as f64 * self.accesses / self.part_accesses;
         let bytes = self.memory_lines * LINE_BYTES as f64;
         Place { alpha: log_alpha.exp(), block_words: self.block_words(), bytes, mismatch }
     }
