@@ -240,6 +240,7 @@ pub fn job_of_points(ranks: usize, points: Vec<Point>) -> Job {
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         tasks: points.into_iter().map(task).collect(),
     }

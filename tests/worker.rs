@@ -42,6 +42,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         tasks: tasks.into(),
     }
