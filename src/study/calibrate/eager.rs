@@ -1,11 +1,10 @@
 //! The length up to which MPI sends messages without a rendezvous, from ping-pongs of closely spaced lengths.
 
 use super::Probe;
-use crate::model_fit;
 use apexmap_base::error::Result;
 use apexmap_measure::kernels::message_rate::ping_pong;
 use apexmap_results::samples::Samples;
-use apexmap_theory::fit::{self, Options, Role};
+use apexmap_theory::fit::{self, Observation, Options, Role};
 use apexmap_theory::machine::{Card, Number, catalogue, unit_of};
 use apexmap_theory::models::point_to_point::PointToPoint;
 
@@ -19,21 +18,26 @@ pub fn probes() -> Vec<Probe> {
     SIZES.map(|bytes| probe(bytes).set("messages", 1024u64)).into()
 }
 
-/// Adds the limit and its costs to the card if the times have a step. If the lengths were measured, returns why they are absent.
+/// Adds the limit and its costs to the card if the times have a step. If they were measured, returns why the numbers are absent.
 pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
-    let table = samples.table();
-    let is_of_sizes = |row: usize| {
-        table.word("kernel", row) == ping_pong::KERNEL.id
-            && table.word("operation", row) == "send"
-            && SIZES.contains(&(table.number("message_bytes", row) as u64))
-    };
-    let samples = samples.filter_rows(is_of_sizes).good();
-    if samples.distinct_numbers("message_bytes").len() < SIZES.len() {
+    let mut data = Vec::new();
+    for (launch, samples) in
+        (0..).zip(samples.with_word("kernel", &[ping_pong::KERNEL.id]).good().launches().into_values())
+    {
+        let table = samples.table();
+        for bytes in SIZES.map(|bytes| bytes as f64) {
+            let is_message =
+                |row| table.word("operation", row) == "send" && table.number("message_bytes", row) == bytes;
+            // Single interruptions of a busy machine do not change the median of a run.
+            let seconds = samples.filter_rows(is_message).median("message_seconds_p50");
+            data.extend(seconds.map(|seconds| Observation { x: vec![bytes], y: 1.0 / seconds, launch }));
+        }
+    }
+    if data.is_empty() {
         return Ok(None);
     }
     let options = Options { resamples: 0, leave_out: false, most_points: usize::MAX, ..Options::default() };
-    let fit = model_fit::observations(&samples, &PointToPoint, &[])
-        .and_then(|data| fit::fit(&PointToPoint, &data.observations, &[Role::Fit; 5], options));
+    let fit = fit::fit(&PointToPoint, &data, &[Role::Fit; 5], options);
     let fit = match fit {
         Ok(fit) => fit,
         Err(refusal) => return Ok(Some(format!("eager_bytes: {}", refusal.message))),
