@@ -67,6 +67,11 @@ impl Schedule {
         self.visited
     }
 
+    /// Lets the next run have a warm-up of its own, because another program had the core.
+    pub fn end_visit(&mut self) {
+        self.visited = None;
+    }
+
     /// The fraction of the points that need no first run any more.
     pub fn first_round_share(&self) -> f64 {
         let unmeasured = self
