@@ -59,7 +59,7 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
             &["reuse"],
             &["site"],
             &["tracer", "walk", "sketch"],
-            &["analysis", "place"],
+            &["analysis", "place", "runs", "sets"],
             &["text_trace", "located", "demo"],
             &["screen", "code"],
         ],

@@ -204,7 +204,8 @@ fn misses_equal_those_of_cachegrind() {
     // Cachegrind counts a modification as one access; its store always hits.
     assert!(trace.accesses as f64 >= field("D refs"), "{} {}", trace.accesses, field("D refs"));
     let expected = field("D1 misses");
-    assert!((misses / expected - 1.0).abs() < 0.005, "{misses}, cachegrind {expected}");
+    // An access across two lines counts for one of them.
+    assert!((misses / expected - 1.0).abs() < 0.01, "{misses}, cachegrind {expected}");
 }
 
 fn read(text: &[u8]) -> apexmap::Result<text_trace::TextTrace> {
@@ -233,8 +234,21 @@ fn text_traces_are_read_and_errors_name_the_line() {
         let error = read(text).err().unwrap_or_else(|| panic!("{text:?}"));
         assert!(error.message.contains(words) && !error.help.is_empty(), "{error}");
     }
+    let marked = read(b"\xef\xbb\xbfR 10\r\nR 20\r\n").unwrap();
+    assert_eq!(marked.accesses, 2, "after a byte order mark");
+    let error = read(b"\x1f\x8b\x08\x00\x00").err().expect("compressed");
+    assert!(
+        error.message.ends_with("is compressed") && error.help.contains("gzip -dc t.txt | apexmap locate -"),
+        "{error}"
+    );
     let long = [b"R 10\nR ".to_vec(), vec![b'1'; 100_000]].concat();
     assert!(read(&long).err().expect("too long").message.contains("line 2"));
+}
+
+#[test]
+fn accesses_below_address_64_have_a_line() {
+    let (sites, analysis) = record((0..100).map(|k| (1, 8 * (k % 8))));
+    assert_eq!(Located::new(&sites, analysis, CACHES).program.footprint, 64.0);
 }
 
 #[test]

@@ -58,7 +58,6 @@ struct Recorder {
     old: u64,
     level: u32,
     last_site: usize,
-    passed: u64,
 }
 
 impl Recorder {
@@ -81,17 +80,21 @@ impl Sink for Recorder {
         self.last_site = self.last_site.max(site);
     }
 
+    fn enter_page(&mut self, site: usize, page: u64) {
+        assert!(is_kept(page, self.level));
+        self.last_site = self.last_site.max(site);
+    }
+
+    fn begin(&mut self) {
+        *self = Self::default();
+    }
+
     fn halve(&mut self) {
         self.level += 1;
     }
-
-    fn pass(&mut self, accesses: u64) {
-        assert!(accesses > self.passed);
-        self.passed = accesses;
-    }
 }
 
-fn compile(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+pub fn compile(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> PathBuf {
     let (program, file) = (scratch.join(name), scratch.join(format!("{name}.c")));
     fs::write(&file, source).unwrap();
     let output = common::output(Command::new("cc").args(["-g", "-w"]).arg("-o").arg(&program).arg(&file).args(flags));
@@ -173,7 +176,7 @@ fn the_trace_begins_at_a_function_and_ends_after_some_accesses_or_seconds_but_th
     let mut recorder = Recorder::default();
     let part = trace_program(&[&program], &accesses, &mut recorder);
     let sampled = recorder.count_sampled(&part);
-    assert_eq!((part.accesses, recorder.passed, sampled), (100_000, 100_000, 100_000));
+    assert_eq!((part.accesses, sampled), (100_000, 100_000));
     assert!(part.exit.success());
     assert_eq!(part.notes, ["The trace ends after 100000 accesses."]);
 
@@ -302,21 +305,94 @@ fn programs_that_fork_and_exec_keep_their_output_and_exit_code() {
 }
 
 #[test]
-fn a_program_that_replaces_itself_is_traced_until_then() {
+fn a_program_that_replaces_itself_is_followed() {
     needs!(Valgrind);
     let scratch = Scratch::new();
     let source = r#"int main(int n, char **v) {
         redirect(v[1]);
         printf("before\n"); fflush(stdout);
         execl("/nonexistent", "x", NULL);
-        execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | wc -l; exit 8", NULL);
+        execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | wc -l; env | grep -v -e ^LD_PRELOAD= -e ^VALGRIND_LIB= -e ^PWD= | sort; exit 8", NULL);
         return 9;
     }"#;
     assert_eq!(both_ways(&scratch, source, &["-O1"]).code(), Some(8));
     let program = [&*scratch.join("program"), &*scratch.join("traced")];
     let traced = trace_program(&program, &options(), &mut Recorder::default());
-    assert!(traced.notes[0].contains("replaced itself"), "{:?}", traced.notes);
+    assert!(traced.notes[0].ends_with("replaced itself by /bin/sh (exec), which is traced."), "{:?}", traced.notes);
+    assert!(traced.sites.iter().all(|site| site.name.file != "program.c"), "the first program does not count");
     assert!(traced.accesses > 1000);
+}
+
+#[test]
+fn wrapper_scripts_lead_to_the_program_that_they_start_with_exec() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    compile(&scratch, "walks", WALKS, &["-O1"]);
+    let script = |name: &str, text: &str| {
+        let path = scratch.join(name);
+        fs::write(&path, format!("#!/bin/sh\ncd \"$(dirname \"$0\")\"\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    script("inner", "exec ./walks");
+    let outer = script("outer", "exec env NAME=value ./inner");
+    let traced = trace_program(&[&outer], &options(), &mut Recorder::default());
+    assert_eq!(loads(&traced, "walk", 8).iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS);
+    assert!(traced.exit.success() && traced.notes[0].contains("replaced itself by ./walks"), "{:?}", traced.notes);
+    // A program that valgrind cannot run replaces the script all the same, and a function is found in the last program.
+    let from = TraceOptions { from: Some("gather".into()), ..options() };
+    let part = trace_program(&[&outer], &from, &mut Recorder::default());
+    assert_eq!(loads(&part, "gather", 8).iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS);
+    assert!(loads(&part, "walk", 1 << 10).is_empty());
+}
+
+#[test]
+fn programs_that_are_started_are_named_first() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    compile(&scratch, "walks", WALKS, &["-O1"]);
+    let script = scratch.join("script");
+    fs::write(&script, "#!/bin/sh\n./walks\n./walks\n(true)\n./missing\nexit 0\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    command.args(["locate", "--", "./script"]).env("XDG_CACHE_HOME", cache()).current_dir(&*scratch);
+    let screen = String::from_utf8(common::output(&mut command).stderr).unwrap();
+    let start = screen.lines().filter(|line| !line.contains("not found")).take(3).collect::<Vec<_>>().join(" ");
+    let start = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "Not traced: programs that it started (2: ./walks), copies of itself that it forked (2).";
+    assert!(start.starts_with(expected) && screen.contains("apexmap locate -- ./walks"), "{screen}");
+    assert!(screen.contains("misses"), "{screen}");
+}
+
+#[test]
+fn programs_with_sanitizers_or_split_debug_information_get_a_sentence() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let run = |flags: &[&str]| {
+        let program = compile(&scratch, "refused", "int main(void) { return 0; }", flags).into_os_string();
+        trace(&[program], &options(), &mut Recorder::default()).map(drop)
+    };
+    let sanitized = run(&["-fsanitize=address"]).unwrap_err();
+    assert!(sanitized.message.contains("built with a sanitizer") && sanitized.help.contains("-fsanitize"));
+    // Valgrind 3.19 cannot read it, later ones may.
+    if let Err(split) = run(&["-g3", "-gdwarf-5", "-gsplit-dwarf"]) {
+        assert!(split.message.contains("cannot read the debug information") && split.help.contains("-gsplit-dwarf"));
+    }
+}
+
+#[test]
+fn maps_that_fail_under_valgrind_are_noted() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    let source = r#"
+        #include <sys/mman.h>
+        int main(void) {
+            mmap(0, 1ul << 62, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            return 0;
+        }"#;
+    let program = compile(&scratch, "maps", source, &["-O1"]);
+    let traced = trace_program(&[&program], &options(), &mut Recorder::default());
+    assert!(traced.notes[0].starts_with("The program got no map of 4096 PiB"), "{:?}", traced.notes);
 }
 
 #[test]

@@ -8,11 +8,13 @@ use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, ter
 use apexmap_base::units::bytes;
 use apexmap_base::{new_file, regular_file};
 use apexmap_locate::analysis::Analysis;
-use apexmap_locate::located::{Caches, Located};
-use apexmap_locate::site::Site;
+use apexmap_locate::located::{Located, Machine};
+use apexmap_locate::sets::Sets;
+use apexmap_locate::site::{PAGE_BYTES, Site};
 use apexmap_locate::tracer::{self, TraceOptions};
 use apexmap_locate::{code, demo, screen, text_trace};
-use apexmap_measure::hardware::Hardware;
+use apexmap_measure::hardware::{Hardware, base_page_bytes};
+use apexmap_measure::provenance::host;
 use apexmap_pages::locate;
 use std::ffi::OsString;
 use std::io::BufReader;
@@ -65,10 +67,15 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
+/// Second-level TLBs hold at least so many pages, and usually so many.
+const LEAST_TLB_ENTRIES: u32 = 512;
+const USUAL_TLB_ENTRIES: u32 = 2048;
+
 struct Trace {
     name: String,
     sites: Vec<Site>,
     accesses: u64,
+    untraced: Option<String>,
     notes: Vec<String>,
     exit: Option<ExitStatus>,
 }
@@ -85,9 +92,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut analysis = Analysis::default();
     let trace = read_trace(arguments, &mut analysis)?;
-    let (caches, cache_note) = caches(Hardware::this_machine());
-    let located = Located::new(&trace.sites, analysis, caches);
-    let notes: Vec<String> = trace.notes.iter().cloned().chain(cache_note).chain(sampling_note(&located)).collect();
+    let (machine, machine_notes) = machine(Hardware::this_machine());
+    let located = Located::new(&trace.sites, analysis, machine);
+    let untraced = trace.untraced.iter().chain(&trace.notes).cloned();
+    let notes: Vec<String> =
+        untraced.chain(screen::notes(&located)).chain(machine_notes).chain(sampling_note(&located)).collect();
     if let Some(file) = &arguments.codes {
         new_file::write_user_file_contents(file, code::toml(&located, &trace.name)?)?;
         note(&format!("note: the code is in {}", file.display()));
@@ -105,7 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         new_file::write_user_file_contents(file, text)?;
     }
-    print_screen(&located, &notes, trace.exit.is_some())?;
+    print_screen(&located, trace.untraced.is_some(), &notes, trace.exit.is_some())?;
     match trace.exit {
         Some(status) if !status.success() => std::process::exit(exit_code(status)),
         _ => Ok(()),
@@ -115,14 +124,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn demonstrate(codes: Option<&Path>) -> Result<()> {
     let folder = TemporaryFolder::create("locate")?;
     let program = demo::build(&folder.path)?;
-    let (caches, _) = caches(Hardware::this_machine());
+    let (machine, _) = machine(Hardware::this_machine());
     let (mut programs, mut text) = (Vec::new(), String::new());
     for (name, function) in demo::CODES {
         note(&format!("{name} ..."));
         let options = TraceOptions { from: Some(function.into()), ..TraceOptions::default() };
         let mut analysis = Analysis::default();
         let traced = tracer::trace(&[program.clone().into(), function.into()], &options, &mut analysis)?;
-        let located = Located::new(&traced.sites, analysis, caches);
+        let located = Located::new(&traced.sites, analysis, machine);
         text += &code::toml(&located, name)?;
         programs.push((name, located));
     }
@@ -132,13 +141,13 @@ fn demonstrate(codes: Option<&Path>) -> Result<()> {
     print(&screen::programs(&programs))
 }
 
-/// Standard output belongs to a traced program.
-fn print_screen(located: &Located, notes: &[String], is_traced: bool) -> Result<()> {
+/// Standard output belongs to a traced program. The first note may be about programs that were not traced: then it is first.
+fn print_screen(located: &Located, begins_with_note: bool, notes: &[String], is_traced: bool) -> Result<()> {
     let width = if is_traced { error_width() } else { terminal_width() }.unwrap_or(80);
     let table = screen::text(located, width);
-    let is_urgent = notes.iter().any(|note| note.starts_with("Not traced"));
-    let notes = notes.join("\n");
-    let text = if is_urgent { [notes, table] } else { [table, notes] }.join("\n");
+    let (first, notes) = notes.split_at(usize::from(begins_with_note));
+    let text = [first.concat(), table, notes.join("\n")].join("\n");
+    let text = text.trim_start();
     let text = format!("{}\n", wrap_lines(text.trim_end(), Some(width)));
     if is_traced {
         note_raw(&text);
@@ -170,7 +179,7 @@ fn read_trace(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace> {
         text_trace::read(&mut BufReader::with_capacity(1 << 16, file), &name, arguments.accesses, analysis)?
     };
     let stem = path.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Trace { name: stem, sites: text.sites, accesses: text.accesses, notes: text.notes, exit: None })
+    Ok(Trace { name: stem, sites: text.sites, accesses: text.accesses, untraced: None, notes: text.notes, exit: None })
 }
 
 fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace> {
@@ -180,20 +189,34 @@ fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace
     let traced = tracer::trace(program, &options, analysis)?;
     let name = program.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default();
     let name = name.to_string_lossy().into_owned();
-    Ok(Trace { name, sites: traced.sites, accesses: traced.accesses, notes: traced.notes, exit: Some(traced.exit) })
+    let tracer::Traced { sites, exit, accesses, untraced, notes } = traced;
+    Ok(Trace { name, sites, accesses, untraced, notes, exit: Some(exit) })
 }
 
-/// The second cache and the last one of this machine, and a note if their sizes are unknown.
-fn caches(machine: &Hardware) -> (Caches, Option<String>) {
+/// The second cache and the last one of this machine with their sets and the TLB, and notes if they are unknown.
+fn machine(machine: &Hardware) -> (Machine, Vec<String>) {
     let reported = machine.usable().next().map(|thread| thread.caches.as_slice()).unwrap_or_default();
-    let second = reported.iter().find(|cache| cache.level == 2).map(|cache| cache.bytes);
+    let second_cache = reported.iter().find(|cache| cache.level == 2);
+    let second = second_cache.map(|cache| cache.bytes);
     let last = reported.iter().filter(|cache| cache.level > 2).map(|cache| cache.bytes).max();
     let sizes = [second.unwrap_or(1 << 20), last.unwrap_or(32 << 20)];
     let note = (second.is_none() || last.is_none()).then(|| {
         let [second, last] = sizes.map(|size| bytes(size as f64));
         format!("This machine does not report its caches: misses are those of caches of {second} and {last}.")
     });
-    ([("second-level cache", sizes[0]), ("last cache", sizes[1])], note)
+    let sets = second_cache.and_then(|cache| cache.sets_and_ways).map(|[sets, ways]| Sets { sets, ways });
+    let no_sets = sets.is_none().then(|| {
+        "This machine does not report sets and ways of its caches: conflicts of strided walks are not seen.".into()
+    });
+    // Virtual machines report smaller ones than processors have.
+    let reported_tlb = host().tlb_entries_4k.filter(|entries| *entries >= LEAST_TLB_ENTRIES);
+    let tlb_entries = Some(reported_tlb.unwrap_or(USUAL_TLB_ENTRIES)).filter(|_| base_page_bytes() == PAGE_BYTES);
+    let no_tlb = (reported_tlb.is_none() && tlb_entries.is_some()).then(|| {
+        format!("This machine does not report its second-level TLB: misses of pages are those of {USUAL_TLB_ENTRIES} entries.")
+    });
+    let caches = [("second-level cache", sizes[0]), ("last cache", sizes[1])];
+    let notes = [note, no_sets, no_tlb].into_iter().flatten().collect();
+    (Machine { caches, sets, tlb_entries }, notes)
 }
 
 fn sampling_note(located: &Located) -> Option<String> {
@@ -201,18 +224,19 @@ fn sampling_note(located: &Located) -> Option<String> {
     (level > 0).then(|| format!("Reuse and misses are estimated from one of {} lines.", 1u64 << level))
 }
 
-/// `lines_over_time` counts the lines that were reached for the first time. One of 2^`level` lines was sampled at last.
+/// One of 2^`level` lines was sampled at last.
 fn json(trace: &Trace, located: &Located, notes: &[String]) -> serde_json::Value {
     serde_json::json!({
         "name": trace.name,
         "accesses": trace.accesses,
-        "cache_bytes": located.caches.map(|(_, bytes)| bytes),
+        "cache_bytes": located.machine.caches.map(|(_, bytes)| bytes),
+        "sets": located.machine.sets,
+        "tlb_entries": located.machine.tlb_entries,
         "miss_ratios": located.miss_ratios,
         "level": located.level,
         "program": located.program,
         "lines": located.lines,
         "functions": located.functions,
-        "lines_over_time": located.growth,
         "notes": notes,
     })
 }

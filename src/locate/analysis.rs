@@ -1,16 +1,20 @@
-//! Reuse of sampled accesses, for each site and over time.
+//! Reuse of sampled accesses, for each site.
 //!
 //! SOURCE: sampling by the hash of a line, with distances and counts scaled by the rate: C. A. Waldspurger et al., "Efficient MRC
 //! construction with SHARDS", FAST 2015.
 
-use crate::reuse::{Displaced, Histogram, Tree};
-use crate::site::{LINE_BYTES, PAGE_BYTES, Sink, Site, is_kept};
+use crate::reuse::{Displaced, Found, Histogram, Tree, Youngest};
+use crate::site::{HUGE_PAGE_BYTES, LINE_BYTES, PAGE_BYTES, Sink, Site, is_kept};
 use crate::sketch::{Distinct, Extent};
-use serde::Serialize;
 
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
     pub lines: Histogram,
+    /// Pages that it enters, by the number of different pages since; recent ones do not count.
+    pub pages: Histogram,
+    pub distinct_pages: Distinct,
+    /// Pages of 2 MiB around those.
+    pub huge_pages: Distinct,
     pub distinct: Distinct,
     pub extent: Extent,
 }
@@ -18,6 +22,9 @@ pub struct Reuse {
 impl Reuse {
     pub fn merge(&mut self, other: &Self) {
         self.lines.merge(&other.lines);
+        self.pages.merge(&other.pages);
+        self.distinct_pages.merge(&other.distinct_pages);
+        self.huge_pages.merge(&other.huge_pages);
         self.distinct.merge(&other.distinct);
         self.extent.merge(&other.extent);
     }
@@ -29,43 +36,14 @@ impl Reuse {
     }
 }
 
-/// Lines that were accessed since the begin of the trace, at equal intervals of accesses.
-#[derive(Clone, Debug, Serialize)]
-pub struct Growth {
-    /// Accesses between two values.
-    pub step: u64,
-    pub lines: Vec<u64>,
-}
-
-impl Growth {
-    const MOST: usize = 64;
-
-    fn reach(&mut self, accesses: u64, lines: u64) {
-        while accesses >= self.step * (self.lines.len() as u64 + 1) {
-            if self.lines.len() == Self::MOST {
-                self.lines = self.lines.iter().skip(1).step_by(2).copied().collect();
-                self.step *= 2;
-            } else {
-                self.lines.push(lines);
-            }
-        }
-    }
-}
-
 /// Computes reuse from sampled accesses.
+#[derive(Default)]
 pub struct Analysis {
     lines: Tree,
+    pages: Tree,
+    young_pages: Youngest,
     level: u32,
     sites: Vec<Reuse>,
-    pub growth: Growth,
-    first_lines: u64,
-}
-
-impl Default for Analysis {
-    fn default() -> Self {
-        let growth = Growth { step: 1 << 12, lines: Vec::new() };
-        Self { lines: Tree::default(), level: 0, sites: Vec::new(), growth, first_lines: 0 }
-    }
 }
 
 impl Analysis {
@@ -96,7 +74,6 @@ impl Sink for Analysis {
     fn access_old(&mut self, site: usize, line: u64, displaced: Displaced) {
         let scale = 1 << self.level;
         let distance = self.lines.access(line, displaced).map(|distance| distance * scale);
-        self.first_lines += if distance.is_none() { scale } else { 0 };
         let site = self.site(site);
         site.lines.add(distance, scale);
         site.enter(line);
@@ -106,12 +83,26 @@ impl Sink for Analysis {
         self.site(site).enter(line);
     }
 
+    fn enter_page(&mut self, site: usize, page: u64) {
+        let scale = 1 << self.level;
+        let distance = match self.young_pages.access(page) {
+            Found::Young(place) => Some(place as u64),
+            Found::Old(displaced) => self.pages.access(page, displaced),
+        };
+        let site = self.site(site);
+        site.pages.add(distance.map(|distance| distance * scale), scale);
+        site.distinct_pages.insert(page);
+        site.huge_pages.insert(page * PAGE_BYTES / HUGE_PAGE_BYTES);
+    }
+
+    fn begin(&mut self) {
+        *self = Self::default();
+    }
+
     fn halve(&mut self) {
         self.level += 1;
         self.lines.retain(|line| is_kept(line, self.level));
-    }
-
-    fn pass(&mut self, accesses: u64) {
-        self.growth.reach(accesses, self.first_lines);
+        self.pages.retain(|page| is_kept(page, self.level));
+        self.young_pages.retain(|page| is_kept(page, self.level));
     }
 }

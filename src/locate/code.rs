@@ -57,16 +57,17 @@ fn place(part: &Part) -> Place {
 }
 
 pub fn site(part: &Part, total: f64) -> CodeSite {
-    let place = place(part);
+    let (place, stride) = (place(part), part.stride.unsigned_abs() as f64);
     CodeSite {
         line: part.name.clone(),
         kind: part.kind(),
         share: part.share / total,
         alpha: place.is_near().then(|| round_to_four_digits(place.alpha)),
         block_words: round_to_four_digits(place.block_words),
-        // The sites of an unrolled sweep have long strides, but together they leave out no word.
+        // A sweep may read several words at each step, or, without a gap, all of them.
         stride: match part.kind() {
-            Kind::Strided => (part.stride.unsigned_abs() as f64 / WORD_BYTES as f64).max(1.0),
+            Kind::Strided => (stride / WORD_BYTES as f64).max(1.0),
+            Kind::Sweep => round_to_four_digits((stride / part.step_bytes).max(1.0)),
             _ => 1.0,
         },
         bytes: match part.kind() {

@@ -1,18 +1,44 @@
 //! A located program: its sites joined by line and kind, with shares, sizes and places.
 
-use crate::analysis::{Analysis, Growth, Reuse};
+use crate::analysis::{Analysis, Reuse};
 use crate::place::{Accesses, Place};
 use crate::reuse::Histogram;
-use crate::site::{Counters, LINE_BYTES, PAGE_BYTES, Site};
+use crate::runs::{Runs, spans};
+use crate::sets::{Conflict, Sets};
+use crate::site::{Counters, HUGE_PAGE_BYTES, LINE_BYTES, PAGE_BYTES, Site};
 use crate::walk::{Kind, kind_of};
 use apexmap_base::terminal::to_printable;
-use apexmap_base::units::WORD_BYTES;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Caches whose misses are shared out: their names and sizes in bytes.
 pub type Caches = [(&'static str, u64); 2];
+
+/// What a machine reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub caches: Caches,
+    /// Of the second-level cache: last caches choose sets by a hash of the address.
+    pub sets: Option<Sets>,
+    pub tlb_entries: Option<u32>,
+}
+
+impl From<Caches> for Machine {
+    fn from(caches: Caches) -> Self {
+        Self { caches, sets: None, tlb_entries: None }
+    }
+}
+
+/// The pages that a part reaches.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Pages {
+    /// Bytes of its pages of 4 KiB, and of 2 MiB.
+    pub bytes: f64,
+    pub huge_bytes: f64,
+    /// Misses per access in the TLB for pages of 4 KiB.
+    pub miss_ratio: Option<f64>,
+}
 
 /// Lines of the cache that keeps what is used again at once. Its misses of other sites come between a site's runs.
 const SMALL_CACHE: f64 = 512.0;
@@ -34,10 +60,15 @@ pub struct Part {
     pub kinds: Vec<(Kind, f64)>,
     pub share: f64,
     pub misses: [f64; 2],
-    /// Stride in bytes of its largest site.
+    /// Stride in bytes of its largest site; the size of a word if the sites of the line leave out none.
     pub stride: i64,
+    /// Bytes of consecutive words that the sites of the line read at each step.
+    pub step_bytes: f64,
     /// Bytes of the different lines that it reaches.
     pub footprint: f64,
+    pub pages: Pages,
+    /// In the second-level cache, if the part has strided walks.
+    pub conflict: Option<Conflict>,
     /// Bytes that the program reaches between two runs through the same line: for half of the runs, and for 90 %; `None` without reuse.
     pub reused_after: Option<[f64; 2]>,
     /// For the larger lines and for the program.
@@ -51,22 +82,22 @@ pub struct Located {
     /// Parts by function, or by object without symbols.
     pub functions: Vec<Part>,
     pub program: Part,
-    pub caches: Caches,
+    pub machine: Machine,
     /// Misses of each cache, per access.
     pub miss_ratios: [f64; 2],
     /// One of 2^level lines was sampled at last.
     pub level: u32,
-    pub growth: Growth,
 }
 
 impl Located {
-    pub fn new(sites: &[Site], analysis: Analysis, caches: Caches) -> Self {
-        let kinds = kinds(sites);
-        let (level, growth) = (analysis.level(), analysis.growth.clone());
-        let reuse = analysis.into_reuse(sites);
-        let join = |key: &dyn Fn(usize) -> Key| join(sites, &kinds, &reuse, key);
+    pub fn new(sites: &[Site], analysis: Analysis, machine: impl Into<Machine>) -> Self {
+        let machine = machine.into();
+        let level = analysis.level();
+        let facts = Facts::new(sites, analysis, machine.sets);
+        let kinds = &facts.kinds;
+        let join = |key: &dyn Fn(usize) -> Key| join(sites, &facts, key);
         let whole = join(&|_| Default::default()).pop().unwrap_or_default();
-        let totals = Totals::new(&whole, caches, level);
+        let totals = Totals::new(&whole, machine, level);
         let parts = |key: &dyn Fn(usize) -> Key, has_places: bool| {
             let mut parts: Vec<Part> = join(key).iter().map(|group| totals.part(group, has_places)).collect();
             parts.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
@@ -83,7 +114,7 @@ impl Located {
         );
         let functions = parts(&|index| Key { name: function_or_object(&sites[index]), ..Key::default() }, false);
         let miss_ratios = totals.misses.map(|misses| misses / totals.accesses);
-        Self { lines, functions, program: totals.part(&whole, true), caches, miss_ratios, level, growth }
+        Self { lines, functions, program: totals.part(&whole, true), machine, miss_ratios, level }
     }
 
     /// Returns whether no line dominates: the five largest have less than 40 % of the accesses and of the misses.
@@ -118,9 +149,12 @@ struct Key {
 struct Group {
     key: Key,
     counters: Counters,
-    /// Accesses of the largest site, and its stride.
-    largest: (u64, i64),
-    run_bytes: f64,
+    /// Accesses of the largest site, its stride, and the bytes that its line reads at each step.
+    largest: (u64, i64, f64),
+    runs: Runs,
+    conflict_misses: f64,
+    /// Of the largest site.
+    conflict: Option<Conflict>,
     kinds: BTreeMap<Kind, u64>,
     reuse: Reuse,
     /// The same without sites that find their lines in the youngest ones: the store of a word that another site just loaded has no
@@ -131,7 +165,7 @@ struct Group {
 #[derive(Default)]
 struct Leading {
     counters: Counters,
-    run_bytes: f64,
+    runs: Runs,
     lines: Histogram,
 }
 
@@ -140,59 +174,85 @@ const YOUNG_LINES: f64 = 8.0;
 
 impl Leading {
     /// Adds a site unless nearly all lines that it enters are young.
-    fn add(&mut self, counters: &Counters, run_bytes: f64, reuse: &Reuse) {
+    fn add(&mut self, counters: &Counters, runs: Runs, reuse: &Reuse) {
         let entered = (counters.accesses - counters.same_line.min(counters.accesses)) as f64;
         if reuse.lines.misses(YOUNG_LINES) >= 0.1 * entered {
             self.counters.merge(counters);
-            self.run_bytes += run_bytes;
+            self.runs.merge(runs);
             self.lines.merge(&reuse.lines);
         }
     }
 }
 
 impl Group {
-    /// Returns counters, reuse and bytes of all runs, of the leading sites if there are any.
-    fn leading(&self) -> (&Counters, &Histogram, f64) {
+    /// Returns the misses of the second-level cache, or of the last one.
+    fn misses(&self, machine: &Machine, cache: usize) -> f64 {
+        let misses = self.reuse.lines.misses(machine.caches[cache].1 as f64 / LINE_BYTES as f64);
+        if cache == 0 { misses + self.conflict_misses } else { misses }
+    }
+
+    /// Returns counters, reuse and runs, of the leading sites if there are any.
+    fn leading(&self) -> (&Counters, &Histogram, Runs) {
         match self.leading.counters.accesses {
-            0 => (&self.counters, &self.reuse.lines, self.run_bytes),
-            _ => (&self.leading.counters, &self.leading.lines, self.leading.run_bytes),
+            0 => (&self.counters, &self.reuse.lines, self.runs),
+            _ => (&self.leading.counters, &self.leading.lines, self.leading.runs),
         }
     }
 }
 
-fn join(sites: &[Site], kinds: &[Kind], reuse: &[Reuse], key: &dyn Fn(usize) -> Key) -> Vec<Group> {
+/// Of each site.
+struct Facts {
+    kinds: Vec<Kind>,
+    reuse: Vec<Reuse>,
+    spans: Vec<f64>,
+    conflicts: Vec<(f64, Option<Conflict>)>,
+}
+
+impl Facts {
+    fn new(sites: &[Site], analysis: Analysis, sets: Option<Sets>) -> Self {
+        let level = analysis.level();
+        let reuse = analysis.into_reuse(sites);
+        let is_named = |site: &Site| !site.name.file.is_empty() || !site.name.function.is_empty();
+        let spans = spans(sites, |site| is_named(site).then(|| (line_name(site), function(site))));
+        let kinds: Vec<Kind> = sites.iter().zip(&spans).map(|(site, span)| kind_of(site, *span as u64)).collect();
+        let least = sites.iter().map(|site| site.counters.accesses).sum::<u64>() / 1000;
+        let conflict = |index: usize| {
+            let (site, sets) = (&sites[index], sets?);
+            let counts = kinds[index] == Kind::Strided && site.counters.accesses > least;
+            counts.then(|| sets.extra_misses(site, &reuse[index].lines, level))
+        };
+        let conflicts = (0..sites.len()).map(|index| conflict(index).unwrap_or_default()).collect();
+        Self { kinds, reuse, spans, conflicts }
+    }
+}
+
+fn join(sites: &[Site], facts: &Facts, key: &dyn Fn(usize) -> Key) -> Vec<Group> {
     let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
     for (index, site) in sites.iter().enumerate() {
         let key = key(index);
         let group = groups.entry(key.clone()).or_insert_with(|| Group { key, ..Group::default() });
         let counters = &site.counters;
         group.counters.merge(counters);
+        let (reuse, span) = (&facts.reuse[index], facts.spans[index]);
+        let (runs, (misses, conflict)) = (Runs::new(site, span), facts.conflicts[index]);
         if counters.accesses > group.largest.0 {
-            group.largest = (counters.accesses, counters.stride);
+            let stride = counters.stride;
+            let has_gaps = span < stride.unsigned_abs() as f64;
+            let stride = if has_gaps { stride } else { stride.signum() * i64::from(site.size) };
+            (group.largest, group.conflict) = ((counters.accesses, stride, span), conflict);
         }
-        let run_bytes = counters.run_bytes as f64 + counters.runs as f64 * f64::from(site.size.max(8));
-        group.run_bytes += run_bytes;
-        group.leading.add(counters, run_bytes, &reuse[index]);
-        *group.kinds.entry(kinds[index]).or_default() += counters.accesses;
-        group.reuse.merge(&reuse[index]);
+        group.runs.merge(runs);
+        group.conflict_misses += misses;
+        group.leading.add(counters, runs, reuse);
+        *group.kinds.entry(facts.kinds[index]).or_default() += counters.accesses;
+        group.reuse.merge(reuse);
     }
     groups.into_values().filter(|group| group.counters.accesses > 0).collect()
 }
 
-fn kinds(sites: &[Site]) -> Vec<Kind> {
-    let key = |site: &Site| (line_name(site), function(site), site.counters.stride, site.is_store);
-    let mut swept: HashMap<_, u64> = HashMap::new();
-    let is_named = |site: &Site| !site.name.file.is_empty() || !site.name.function.is_empty();
-    for site in sites.iter().filter(|site| is_named(site)) {
-        *swept.entry(key(site)).or_default() += u64::from(site.size);
-    }
-    let kind = |site: &Site| kind_of(site, if is_named(site) { swept[&key(site)] } else { u64::from(site.size) });
-    sites.iter().map(kind).collect()
-}
-
 struct Totals {
     accesses: f64,
-    caches: Caches,
+    machine: Machine,
     misses: [f64; 2],
     small_misses: f64,
     memory_lines: f64,
@@ -200,21 +260,18 @@ struct Totals {
 }
 
 impl Totals {
-    fn new(whole: &Group, caches: Caches, level: u32) -> Self {
+    fn new(whole: &Group, machine: Machine, level: u32) -> Self {
         let lines = &whole.reuse.lines;
-        let misses = caches.map(|(_, bytes)| lines.misses(bytes as f64 / LINE_BYTES as f64));
+        let misses = [0, 1].map(|cache| whole.misses(&machine, cache));
         let accesses = whole.counters.accesses.max(1) as f64;
         let memory_lines = whole.reuse.distinct.count(level);
-        Self { accesses, caches, misses, small_misses: lines.misses(SMALL_CACHE), memory_lines, level }
+        Self { accesses, machine, misses, small_misses: lines.misses(SMALL_CACHE), memory_lines, level }
     }
 
     fn part(&self, group: &Group, has_place: bool) -> Part {
-        let (lines, accesses) = (&group.reuse.lines, group.counters.accesses as f64);
+        let accesses = group.counters.accesses as f64;
         let share = |value: f64, total: f64| if total > 0.0 { value / total } else { 0.0 };
-        let miss = |cache: usize| {
-            let misses = lines.misses(self.caches[cache].1 as f64 / LINE_BYTES as f64);
-            share(misses, self.misses[cache])
-        };
+        let miss = |cache: usize| share(group.misses(&self.machine, cache), self.misses[cache]);
         let mut kinds: Vec<(Kind, f64)> =
             group.kinds.iter().map(|(kind, count)| (*kind, *count as f64 / accesses)).collect();
         kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -228,7 +285,10 @@ impl Totals {
             share: accesses / self.accesses,
             misses: [miss(0), miss(1)],
             stride: group.largest.1,
+            step_bytes: group.largest.2,
             footprint: footprint_lines * LINE_BYTES as f64,
+            pages: self.pages(group),
+            conflict: group.conflict,
             reused_after: self.reused_after(group),
             place: None,
             accesses: group.counters.accesses,
@@ -237,6 +297,16 @@ impl Totals {
             part.place = Some(self.accesses_of(group, footprint_lines).fit());
         }
         part
+    }
+
+    fn pages(&self, group: &Group) -> Pages {
+        let Reuse { pages, distinct_pages, huge_pages, .. } = &group.reuse;
+        let misses = |entries: u32| pages.misses(f64::from(entries)) / group.counters.accesses as f64;
+        Pages {
+            bytes: distinct_pages.count(self.level) * PAGE_BYTES as f64,
+            huge_bytes: huge_pages.count(0) * HUGE_PAGE_BYTES as f64,
+            miss_ratio: self.machine.tlb_entries.map(misses),
+        }
     }
 
     /// Returns the distances that half and 90 % of the accesses have at most that begin a run or enter a line.
@@ -252,21 +322,15 @@ impl Totals {
     }
 
     fn accesses_of<'a>(&self, group: &'a Group, footprint_lines: f64) -> Accesses<'a> {
-        let (counters, lines, run_bytes) = group.leading();
-        let runs = counters.runs.max(1) as f64;
+        let (counters, lines, runs) = group.leading();
+        let (runs, words) = (runs.count.max(1.0), runs.words);
         let others = (self.small_misses - group.reuse.lines.misses(SMALL_CACHE)).max(0.0) / runs;
         let extent = group.reuse.extent.pages() * (PAGE_BYTES / LINE_BYTES);
         // A few lines are scattered over their pages; many lines are not fewer than the program's.
         let memory_lines = if footprint_lines < 64.0 { footprint_lines } else { extent as f64 };
         let memory_lines = memory_lines.clamp(1.0, self.memory_lines.max(extent as f64).max(1.0));
-        Accesses {
-            lines,
-            accesses: counters.accesses as f64,
-            runs,
-            words: run_bytes / WORD_BYTES as f64,
-            memory_lines,
-            others,
-        }
+        let (accesses, part_accesses) = (counters.accesses as f64, group.counters.accesses as f64);
+        Accesses { lines, accesses, part_accesses, runs, words, memory_lines, others }
     }
 }
 

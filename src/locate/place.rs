@@ -6,13 +6,13 @@
 use crate::reuse::Histogram;
 use crate::site::LINE_BYTES;
 use apexmap_theory::models::apex_map::lru::AccessPattern;
+use apexmap_theory::places::lines_of_words;
 use serde::Serialize;
 
 /// Words beyond which a run counts as this long: beyond, L has only minor influence (Apex-Map paper, Section 3.2).
 pub const LONGEST_RUN: f64 = 4096.0;
 /// The largest mismatch of a place, in points of the miss ratio.
 pub const MAX_MISMATCH: f64 = 8.0;
-const WORDS_PER_LINE: f64 = 8.0;
 const BLOCKS: f64 = 16.0;
 /// The smallest alpha, that of the quickstart. Smaller ones differ little: nearly all accesses are to the nearest words.
 const LEAST_ALPHA: f64 = 1e-3;
@@ -23,8 +23,10 @@ const FIRST_CACHE: f64 = 8.0;
 pub struct Accesses<'a> {
     pub lines: &'a Histogram,
     pub accesses: f64,
+    /// Accesses of which these are the leading ones: the mismatch is per access of all.
+    pub part_accesses: f64,
     pub runs: f64,
-    /// Sum of the lengths of the runs.
+    /// Words of all runs.
     pub words: f64,
     /// Lines of the memory that the accesses reach.
     pub memory_lines: f64,
@@ -74,18 +76,18 @@ impl Accesses<'_> {
         let squares = |log_alpha: f64| differences(log_alpha).iter().map(|difference| difference * difference).sum();
         let log_alpha = find_minimum(squares, LEAST_ALPHA.ln(), 0.0);
         let mismatch = differences(log_alpha).iter().map(|difference| difference.abs()).sum::<f64>();
-        let mismatch = 100.0 * mismatch / caches.len() as f64;
+        let mismatch = 100.0 * mismatch / caches.len() as f64 * self.accesses / self.part_accesses;
         let bytes = self.memory_lines * LINE_BYTES as f64;
         Place { alpha: log_alpha.exp(), block_words: self.block_words(), bytes, mismatch }
     }
 
     fn run_lines(&self) -> f64 {
-        (self.words / self.runs.max(1.0) / WORDS_PER_LINE).max(1.0)
+        lines_of_words(self.words / self.runs.max(1.0))
     }
 
     fn pattern(&self, alpha: f64) -> AccessPattern {
         // A run through all memory is a walk in order through blocks of it.
-        let block = self.run_lines().min((self.memory_lines / BLOCKS).max(LONGEST_RUN / WORDS_PER_LINE));
+        let block = self.run_lines().min((self.memory_lines / BLOCKS).max(lines_of_words(LONGEST_RUN)));
         AccessPattern { alpha, lines: self.memory_lines.max(block), ranks: 1.0, block, once: self.others, others: 0.0 }
     }
 

@@ -254,6 +254,12 @@ impl Histogram {
         self.counts.iter().enumerate().map(part).sum::<f64>() + self.first as f64
     }
 
+    /// Returns the end and the accesses of each bin of distances below a number of lines.
+    pub fn bins_within(&self, lines: f64) -> impl Iterator<Item = (f64, f64)> {
+        let bins = self.counts.iter().enumerate().map(|(bin, count)| (Self::start(bin + 1), *count as f64));
+        bins.filter(move |bin| bin.0 <= lines)
+    }
+
     /// Returns the distance that `accesses` of the accesses have or exceed, without first accesses; `None` if there are fewer.
     pub fn distance_exceeded_by(&self, accesses: f64) -> Option<f64> {
         let mut beyond = 0.0;

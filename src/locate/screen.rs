@@ -1,12 +1,17 @@
 //! The first screen: one sentence, the largest parts, and notes.
 
 use crate::located::{Located, Part};
+use crate::sets::{Conflict, Sets};
+use crate::site::PAGE_BYTES;
 use crate::walk::Kind;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{bytes, short_number};
 
 /// Rows of the table, without the rest.
 const ROWS: usize = 5;
+/// The smallest share of misses of the TLB that gets a note, and the number of notes about rows.
+const TLB_MISSES: f64 = 0.01;
+const MOST_NOTES: usize = 3;
 /// The smallest share of a row, of accesses or of misses.
 const LEAST_SHARE: f64 = 0.01;
 /// Below this ratio, misses of a cache are too few to lead the sentence.
@@ -23,7 +28,7 @@ pub fn text(located: &Located, width: usize) -> String {
 pub fn programs(programs: &[(&str, Located)]) -> String {
     let aligns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = TextTable::new(aligns);
-    table.add_row(["share", "misses", "kind", "data", "alpha", "L", "line"]);
+    table.add_row(["share", "misses", "kind", "data", "alpha", "L", "source line"]);
     for (name, located) in programs {
         table.add_heading(*name);
         let shown = &located.lines[..rows(&located.lines)];
@@ -60,7 +65,7 @@ pub fn sentence(located: &Located) -> String {
         (100.0 * share(part), part.clone())
     };
     if located.miss_ratios[0] < FEW_MISSES {
-        let [(cache, size), _] = located.caches;
+        let [(cache, size), _] = located.machine.caches;
         let (share, part) = most(&|part| part.share);
         let size = bytes(size as f64);
         return format!(
@@ -70,9 +75,41 @@ pub fn sentence(located: &Located) -> String {
     }
     // A miss of the last cache costs most.
     let level = usize::from(located.miss_ratios[1] >= FEW_MISSES);
-    let (cache, size) = located.caches[level];
+    let (cache, size) = located.machine.caches[level];
     let (share, part) = most(&|part| part.misses[level]);
     format!("{share:.0} % of the misses of the {cache} ({}) come from {}.", bytes(size as f64), words(&part))
+}
+
+/// Returns sentences about conflicts and pages of rows, and about the pages of the program.
+pub fn notes(located: &Located) -> Vec<String> {
+    let (machine, whole) = (&located.machine, &located.program);
+    let reach = machine.tlb_entries.map_or(0.0, |entries| f64::from(entries) * PAGE_BYTES as f64);
+    let shown = if located.is_flat() { 0 } else { rows(&located.lines) };
+    let of_row = |part: &Part| [machine.sets.and_then(|sets| conflict_note(part, sets)), pages_note(part, reach)];
+    let mut notes: Vec<String> = located.lines[..shown].iter().flat_map(of_row).flatten().take(MOST_NOTES).collect();
+    if whole.pages.bytes > reach.max(2.0 * whole.footprint) {
+        let [data, pages] = [whole.footprint, whole.pages.bytes].map(bytes);
+        notes.push(format!("The cache lines that the program touches are {data}, their pages {pages}."));
+    }
+    notes
+}
+
+fn conflict_note(part: &Part, Sets { sets, ways }: Sets) -> Option<String> {
+    let Conflict { lines, sets: reached, share } = part.conflict?;
+    let (stride, percent) = (bytes(part.stride.unsigned_abs() as f64), 100.0 * share);
+    let line = &part.name;
+    Some(format!(
+        "{line}: its stride of {stride} reaches {reached} of {sets} sets of the second-level cache, of {ways} ways. {percent:.0} % of the \
+         {lines} cache lines of a pass displace each other."
+    ))
+}
+
+fn pages_note(part: &Part, reach: f64) -> Option<String> {
+    let percent = 100.0 * part.pages.miss_ratio.filter(|ratio| *ratio >= TLB_MISSES && part.pages.bytes > reach)?;
+    let (line, pages, reach) = (&part.name, bytes(part.pages.bytes), bytes(reach));
+    Some(format!(
+        "{line}: {percent:.0} % of its accesses miss the TLB, which reaches {reach} of its {pages} in pages of 4 KiB."
+    ))
 }
 
 fn words(part: &Part) -> String {
@@ -84,7 +121,8 @@ fn words(part: &Part) -> String {
         Kind::Local => "local accesses to",
         Kind::Random => "random accesses to",
     };
-    format!("{}, {walk} {}", part.name, bytes(part.footprint))
+    let line = if part.is_line && part.name.contains(':') { "source line " } else { "" };
+    format!("{line}{}, {walk} {}", part.name, bytes(part.footprint))
 }
 
 /// Returns the three largest kinds of a part with their percentages.
@@ -120,7 +158,7 @@ fn rows(parts: &[Part]) -> usize {
 fn lines(located: &Located, width: usize) -> String {
     let aligns =
         [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
-    let head = ["share", "misses", "kind", "data", "reused", "alpha", "L", "line"];
+    let head = ["share", "misses", "kind", "data", "reused", "alpha", "L", "source line"];
     table(&located.lines, (aligns, head), width, |part, [share, misses]| {
         let [alpha, block] = place(part);
         let reused = part.reused_after.map_or("never".into(), |[half, _]| bytes(half));

@@ -5,6 +5,7 @@ use crate::reuse::{Displaced, YOUNGEST};
 /// Bytes of a cache line. The tool counts in such lines on every machine.
 pub const LINE_BYTES: u64 = 64;
 pub const PAGE_BYTES: u64 = 4096;
+pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
 /// The largest number of different lines whose accesses are all kept. Beyond, the rate of sampling halves. The tool also halves it after
 /// some million messages, down to 2^13 lines.
 pub const SAMPLE_LIMIT: usize = 1 << 17;
@@ -17,6 +18,8 @@ pub struct Site {
     /// Bytes per access.
     pub size: u32,
     pub is_store: bool,
+    /// Address of the last access.
+    pub last_address: u64,
     pub counters: Counters,
     /// Accesses to the youngest lines of the sample, by their place; each counts 2^level.
     pub young: [u64; YOUNGEST],
@@ -31,15 +34,6 @@ pub struct SiteName {
     pub line: u32,
     /// Path of the program or library.
     pub object: String,
-    /// Callers into which the instruction's function is inlined, innermost first.
-    pub inlined: Vec<Frame>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Frame {
-    pub function: String,
-    pub file: String,
-    pub line: u32,
 }
 
 /// Counters of a site, over all its accesses (not only the sampled ones). A step is the difference between the addresses of an access
@@ -55,8 +49,8 @@ pub struct Counters {
     pub same_line: u64,
     /// The stride that was last kept, in bytes: that of the last access that `same_stride` counts; 0 if none.
     pub stride: i64,
-    /// Runs: 1 plus the number of steps that end a run. A step continues a run if it is 1 to max(size, 8) bytes, or if it is at most
-    /// 64 bytes, in either direction, and equals the stride before. A step of 0 ends a run.
+    /// Runs: 1 plus the number of steps that end a run. A step continues a run if it is 1 to max(size, 8) bytes, or as long in
+    /// the other direction and equals the stride before. A step of 0 ends a run.
     pub runs: u64,
     /// Sum of the sizes in bytes, without signs, of all steps that continue a run.
     pub run_bytes: u64,
@@ -73,11 +67,13 @@ pub trait Sink {
     fn access_old(&mut self, site: usize, line: u64, displaced: Displaced);
     /// A site enters a line that is among the youngest.
     fn enter_young(&mut self, site: usize, line: u64);
+    /// A site enters a page that is not among the recent ones of all sites. Pages are sampled by their number, as lines are.
+    fn enter_page(&mut self, site: usize, page: u64);
+    /// Another program replaces the traced one: all that came until now is of the first.
+    fn begin(&mut self);
     /// The rate of sampling halves: from now on lines are kept by [`is_kept`] at the new level, which grows by 1 each time. Known lines
     /// that are not kept at the new level must be forgotten.
     fn halve(&mut self);
-    /// So many accesses, sampled or not, came until now.
-    fn pass(&mut self, accesses: u64);
 }
 
 /// Returns the hash of a line's number. The tool in C has the same.

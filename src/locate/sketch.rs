@@ -23,7 +23,8 @@ impl Distinct {
     /// Inserts a line. Returns `false` if it came shortly before.
     pub fn insert(&mut self, line: u64) -> bool {
         let hash = hash(line);
-        let is_new = std::mem::replace(&mut self.recent[hash as usize % RECENT], hash) != hash;
+        // The hash of line 0 is 0, which the places have at first.
+        let is_new = std::mem::replace(&mut self.recent[hash as usize % RECENT], !hash) != !hash;
         if is_new {
             self.insert_hash(hash);
         }

@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::reuse::{Found, YOUNGEST, Youngest};
-use crate::site::{LINE_BYTES, SAMPLE_LIMIT, Sink, Site, is_kept};
+use crate::site::{LINE_BYTES, PAGE_BYTES, SAMPLE_LIMIT, Sink, Site, is_kept};
 use crate::walk::Walk;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::to_printable;
@@ -37,6 +37,12 @@ enum Line {
 /// Reads a trace. `name` is its file, for errors; after `most` accesses, the rest is not read.
 pub fn read(input: &mut dyn BufRead, name: &str, most: Option<u64>, analysis: &mut Analysis) -> Result<TextTrace> {
     let (mut recorder, mut instruction, mut number, mut text) = (Recorder::default(), 0, 0u64, Vec::new());
+    let start = input.fill_buf().unwrap_or_default();
+    let formats: [(&[u8], _); 3] = [(b"\x1f\x8b", "gzip"), (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zstd")];
+    if let Some((_, program)) = formats.iter().find(|(magic, _)| start.starts_with(magic)) {
+        let help = format!("unpack it into a pipe: {program} -dc {name} | apexmap locate -");
+        return Err(Error::input(format!("{name} is compressed"), help));
+    }
     while most.is_none_or(|most| recorder.accesses < most) {
         text.clear();
         let read = (&mut *input).take(LONGEST_LINE).read_until(b'\n', &mut text);
@@ -75,7 +81,8 @@ fn unreadable(name: &str, number: u64, text: &[u8]) -> Error {
 
 /// Parses a line; `None` if it is none of a trace.
 fn parse(text: &[u8]) -> Option<Line> {
-    let text = std::str::from_utf8(text).ok()?.trim();
+    // Editors may write a byte order mark before the first line.
+    let text = std::str::from_utf8(text).ok()?.trim_start_matches('\u{feff}').trim();
     if text.is_empty() || ["#", "==", "--"].iter().any(|mark| text.starts_with(mark)) {
         return Some(Line::Other);
     }
@@ -130,9 +137,13 @@ impl Recorder {
     pub fn access(&mut self, key: Key, address: u64, analysis: &mut Analysis) {
         self.accesses += 1;
         let site = self.index(key);
-        self.walks[site as usize].1.access(address, key.1);
+        let walk = &mut self.walks[site as usize].1;
+        let (last_page, page) = (walk.last.map(|last| last / PAGE_BYTES), address / PAGE_BYTES);
+        walk.access(address, key.1);
+        if last_page != Some(page) && is_kept(page, self.level) {
+            analysis.enter_page(site as usize, page);
+        }
         self.sample(site, address / LINE_BYTES, analysis);
-        analysis.pass(self.accesses);
     }
 
     fn sample(&mut self, site: u32, line: u64, analysis: &mut Analysis) {
@@ -180,6 +191,7 @@ impl Recorder {
             address,
             size,
             is_store,
+            last_address: walk.last.unwrap_or(0),
             counters: walk.counters,
             young,
             ..Site::default()

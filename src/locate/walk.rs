@@ -6,7 +6,7 @@ pub use apexmap_theory::places::Kind;
 /// A site's last access, with its counters. Values are unknown, so nothing counts as chained or pointed.
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
-    last: Option<u64>,
+    pub last: Option<u64>,
     stride: i64,
     pub counters: Counters,
 }
@@ -27,7 +27,7 @@ impl Walk {
             self.counters.stride = step;
         }
         let is_next = (1..=i64::from(size.max(8))).contains(&step);
-        if is_next || keeps_stride && step.unsigned_abs() <= LINE_BYTES {
+        if is_next || keeps_stride && step.unsigned_abs() <= u64::from(size.max(8)) {
             self.counters.run_bytes += step.unsigned_abs();
         } else {
             self.counters.runs += 1;
@@ -51,14 +51,13 @@ impl Counters {
     }
 }
 
-/// Returns the kind of a site. `swept`: bytes of all sites of its line with its stride and direction, as of an unrolled loop.
+/// Returns the kind of a site. `swept`: bytes of consecutive words that the sites of its line read at each step.
 pub fn kind_of(site: &Site, swept: u64) -> Kind {
     let counters = &site.counters;
     let steps = counters.accesses.saturating_sub(1).max(1) as f64;
     let share = |count: u64| count as f64 / steps;
     // A word that is read again and again has no stride.
-    let is_still = share(counters.same_address) > 0.8 && share(counters.same_stride) < 0.1;
-    if !is_still && share(counters.same_stride + counters.same_address) >= 0.7 {
+    if share(counters.same_stride) >= 0.1 && share(counters.same_stride + counters.same_address) >= 0.7 {
         let leaves_out_none = swept as f64 >= 0.7 * counters.stride.unsigned_abs() as f64;
         return if leaves_out_none || share(counters.same_line) >= 0.45 { Kind::Sweep } else { Kind::Strided };
     }

@@ -40,7 +40,7 @@ struct Row {
     name: String,
     numbers_before: [String; 3],
     kinds: String,
-    numbers: [String; 6],
+    numbers: [String; 8],
     rates: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Sampl
         name,
         sentence: sentence(located),
         notes,
-        caches: located.caches.map(|(_, size)| bytes(size as f64)),
+        caches: located.machine.caches.map(|(_, size)| bytes(size as f64)),
         maps: maps.iter().map(|column| column.group().plain_label(&PlainNode::default())).collect(),
         lines: rows(&located.lines),
         functions: rows(&located.functions),
@@ -84,6 +84,8 @@ fn row(part: &Part, rates: Option<&CodeRates>, maps: &[RateColumn]) -> Row {
                 stride => bytes(stride.unsigned_abs() as f64),
             },
             bytes(part.footprint),
+            bytes(part.pages.bytes),
+            part.pages.miss_ratio.filter(|ratio| *ratio >= 0.001).map_or(String::new(), percent),
             part.reused_after.map_or("never".into(), |[half, _]| bytes(half)),
             place(&|| near.map(|place| short_number(place.alpha))),
             place(&|| part.place.map(|place| short_number(place.block_words))),

@@ -118,6 +118,18 @@ impl fmt::Display for NoRate {
     }
 }
 
+const WORDS_PER_LINE: f64 = 8.0;
+
+/// Returns the cache lines of a run of consecutive words, or of a step from word to word: at least one.
+pub fn lines_of_words(words: f64) -> f64 {
+    (words / WORDS_PER_LINE).max(1.0)
+}
+
+/// Returns the words that a strided walk reads in each line that it enters, if it reads `run` consecutive words at each step.
+pub fn words_of_line(run: f64) -> f64 {
+    run.clamp(1.0, WORDS_PER_LINE)
+}
+
 /// The largest ratio of neighbouring sizes between which a rate is interpolated. The caches of most machines grow by more from level to level.
 const MAX_STEP: f64 = 4.0;
 /// A map also holds for data this many times larger or smaller: a ladder of powers of two has no wider gaps. Rounded up.

@@ -1,14 +1,14 @@
 //! The messages of the tool: see tool.c.
 
 use crate::reuse::{Displaced, YOUNGEST};
-use crate::site::{Counters, Frame, Sink, Site, SiteName};
+use crate::site::{Counters, Sink, Site, SiteName};
 use apexmap_base::error::{Error, Result};
 use std::io::Read;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Ended,
-    /// The program replaced itself by another one.
+    /// The program replaced itself by another one, which is not traced.
     Replaced,
     Accesses,
     Seconds,
@@ -20,12 +20,18 @@ pub struct Messages {
     pub sites: Vec<Site>,
     /// `None` if the tool ended before it could report.
     pub end: Option<End>,
+    /// Processor time in ticks: of the program, and of the children for which it waited.
+    pub ticks: [u64; 2],
+    /// Bytes of the largest map that failed.
+    pub failed_map: u64,
+    /// The traced programs: each replaced the one before.
+    pub programs: Vec<String>,
 }
 
 /// No message of the tool is longer.
 const MOST_BYTES: usize = 1 << 16;
 const MOST_SITES: u64 = 1 << 20;
-const SITE_NUMBERS: usize = 13;
+const SITE_NUMBERS: usize = 14;
 
 impl Messages {
     pub fn receive(&mut self, socket: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
@@ -56,7 +62,15 @@ impl Messages {
                     [2, ..] => Some(End::Accesses),
                     [3, ..] => Some(End::Seconds),
                     _ => return Err(malformed_message()),
-                }
+                };
+                let numbers: Vec<u64> = payload.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+                let &[_, own, children, failed_map] = &numbers[..] else { return Err(malformed_message()) };
+                (self.ticks, self.failed_map) = ([own, children], failed_map);
+            }
+            5 => {
+                sink.begin();
+                self.programs.push(String::from_utf8_lossy(payload).into_owned());
+                (self.sites, self.end) = (Vec::new(), None);
             }
             _ => return Err(malformed_message()),
         }
@@ -80,6 +94,7 @@ impl Messages {
             run_bytes,
             chained,
             pointed,
+            last_address,
             ref young @ ..,
         ] = &numbers[..]
         else {
@@ -94,6 +109,7 @@ impl Messages {
         }
         let site = &mut self.sites[index];
         (site.address, site.size, site.is_store) = (address, size as u32, is_store != 0);
+        site.last_address = last_address;
         let stride = stride.cast_signed();
         site.counters =
             Counters { accesses, same_address, same_stride, same_line, stride, runs, run_bytes, chained, pointed };
@@ -118,7 +134,7 @@ fn take_accesses(words: &[[u8; 8]], sink: &mut dyn Sink) -> Result<()> {
         match word >> 62 {
             0 => sink.access_old(site, number, displaced()?),
             1 => sink.enter_young(site, number),
-            _ => sink.pass(number),
+            _ => sink.enter_page(site, number),
         }
     }
     Ok(())
@@ -158,18 +174,14 @@ const LIBRARY_PATHS: [&str; 9] = [
 fn parse_name(text: &str) -> SiteName {
     let mut lines = text.lines();
     let object = lines.next().unwrap_or_default().to_owned();
-    let mut frames: Vec<Frame> = lines.map(parse_frame).collect();
-    let is_own = |frame: &Frame| frame.line > 0 && !LIBRARY_PATHS.iter().any(|path| frame.file.contains(path));
-    if let Some(own) = frames.iter().position(is_own) {
-        frames.drain(..own);
-    }
-    let mut frames = frames.into_iter();
-    let Frame { function, file, line } = frames.next().unwrap_or_default();
-    SiteName { function, file, line, object, inlined: frames.collect() }
+    let frames: Vec<SiteName> = lines.map(parse_frame).collect();
+    let is_own = |frame: &SiteName| frame.line > 0 && !LIBRARY_PATHS.iter().any(|path| frame.file.contains(path));
+    let own = frames.iter().position(is_own).unwrap_or(0);
+    SiteName { object, ..frames.into_iter().nth(own).unwrap_or_default() }
 }
 
 /// Parses `0x109317: walk (/home/me/list.c:8)`, `0x109317: walk (in /home/me/list)`, `0x109317: ???` and so on.
-fn parse_frame(line: &str) -> Frame {
+fn parse_frame(line: &str) -> SiteName {
     let line = line.split_once(": ").map_or(line, |(_, rest)| rest);
     let (function, place) = match line.rfind(" (in ").or_else(|| line.rfind(" (")) {
         Some(start) if line.ends_with(')') => (&line[..start], &line[start + 2..line.len() - 1]),
@@ -177,7 +189,7 @@ fn parse_frame(line: &str) -> Frame {
     };
     let function = if function == "???" { String::new() } else { function.to_owned() };
     match place.rsplit_once(':').and_then(|(file, number)| Some((file, number.parse().ok()?))) {
-        Some((file, line)) => Frame { function, file: file.to_owned(), line },
-        None => Frame { function, ..Frame::default() },
+        Some((file, line)) => SiteName { function, file: file.to_owned(), line, object: String::new() },
+        None => SiteName { function, ..SiteName::default() },
     }
 }

@@ -5,6 +5,7 @@
 pub mod compiler;
 mod messages;
 mod program;
+mod untraced;
 mod valgrind;
 
 use crate::site::{SAMPLE_LIMIT, Sink, Site};
@@ -12,6 +13,8 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::{Guarded, Terms};
 use apexmap_base::new_file::create_in_memory;
 use apexmap_base::shell::quote_words;
+use apexmap_base::terminal::to_printable;
+use apexmap_base::units::bytes;
 use messages::{End, Messages};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
@@ -58,12 +61,16 @@ pub struct Traced {
     pub exit: ExitStatus,
     /// Accesses of the trace, whether sampled or not.
     pub accesses: u64,
-    /// Sentences about parts that were not traced.
+    /// A sentence about programs that it started, which are not traced.
+    pub untraced: Option<String>,
+    /// Sentences about other parts that were not traced, and about the program.
     pub notes: Vec<String>,
 }
 
+/// The smallest map whose failure is noted. Allocators try others in vain.
+const LARGE_MAP: u64 = 1 << 30;
 /// Bytes of valgrind's messages that are read: its last ones matter.
-const LOG_BYTES: u64 = 64 << 10;
+const LOG_BYTES: u64 = 1 << 20;
 
 /// Runs a program under the tool, and passes sampled accesses on. Input, output, exit code and signals are its own.
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
@@ -204,7 +211,11 @@ fn conclude(
                 format!("signal {signal} ended {name} before its counters could be read"),
                 "if it was killed for too much memory, use smaller data; valgrind needs about as much again",
             ),
-            None => Error::environment(format!("valgrind could not run {name}: {}", first_message(log)), ""),
+            None if log.contains("ensure_valid failed") => Error::input(
+                format!("valgrind cannot read the debug information of {name}"),
+                "rebuild it without -gsplit-dwarf, or with -gdwarf-4; or remove it: strip -g",
+            ),
+            None => Error::environment(format!("valgrind could not run {name}: {}", untraced::first_message(log)), ""),
         });
     };
     let accesses = messages.sites.iter().map(|site| site.counters.accesses).sum();
@@ -216,22 +227,24 @@ fn conclude(
     }
     notes.extend(match end {
         End::Ended => None,
-        End::Replaced => Some(format!(
-            "Not traced: {name} replaced itself by another program (exec), as wrapper scripts do. Name that program after --."
-        )),
+        End::Replaced => None,
         End::Accesses => options.accesses.map(|accesses| format!("The trace ends after {accesses} accesses.")),
         End::Seconds => options.seconds.map(|seconds| format!("The trace ends after {seconds} s.")),
     });
+    if let [first, .., last] = &messages.programs[..] {
+        let [first, last] = [first, last].map(|program| to_printable(program));
+        notes.push(format!("{first} replaced itself by {last} (exec), which is traced."));
+    }
+    if messages.failed_map >= LARGE_MAP {
+        let size = bytes(messages.failed_map as f64);
+        notes.push(format!("The program got no map of {size}: valgrind has less room than the program alone."));
+    }
     if let Some(code) = exit.code().filter(|code| *code != 0) {
         notes.push(format!("The program ended with exit code {code}."));
     }
     if let Some(signal) = exit.signal() {
         notes.push(format!("Signal {signal} ended the program."));
     }
-    Ok(Traced { sites: messages.sites, exit, accesses, notes })
-}
-
-fn first_message(log: &str) -> String {
-    let line = log.lines().map(|line| line.trim_start_matches("valgrind:").trim()).find(|line| !line.is_empty());
-    line.unwrap_or("it printed no message").to_owned()
+    let untraced = untraced::sentence(log, messages.ticks, end == End::Replaced);
+    Ok(Traced { sites: messages.sites, exit, accesses, untraced, notes })
 }

@@ -25,6 +25,9 @@ const PROCESSOR: Option<Processor> = if cfg!(target_arch = "x86_64") {
     None
 };
 
+/// Bytes of a program in which the names of functions are looked for.
+const MOST_BYTES: u64 = 64 << 20;
+
 pub fn processor() -> Result<&'static Processor> {
     PROCESSOR.as_ref().ok_or_else(|| {
         Error::environment(
@@ -55,7 +58,22 @@ pub fn check(name: &OsStr) -> Result<()> {
     // A program that may be executed but not read fails here, as it would fail in valgrind.
     let mut file = regular_file::open(&path).map_err(|e| Error::file("read", &path, e))?;
     let length = file.read(&mut start).map_err(|e| Error::file("read", &path, e))?;
-    check_format(&path, &start[..length])
+    check_format(&path, &start[..length])?;
+    check_sanitizers(&path)
+}
+
+/// Refuses programs with sanitizers, which end at their start under valgrind. The file has the names of their functions.
+fn check_sanitizers(path: &Path) -> Result<()> {
+    let (mut contents, file) = (Vec::new(), regular_file::open(path));
+    let read = file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut contents));
+    read.map_err(|e| Error::file("read", path, e))?;
+    let has =
+        |name: &&[u8]| contents.starts_with(b"\x7fELF") && contents.windows(name.len()).any(|window| window == *name);
+    if [&b"\0__asan_init\0"[..], b"\0__tsan_init\0", b"\0__msan_init\0"].iter().any(has) {
+        let message = format!("{} is built with a sanitizer, which fails under valgrind", path.display());
+        return Err(Error::input(message, "rebuild it without -fsanitize"));
+    }
+    Ok(())
 }
 
 /// Returns the path that the shell would start.

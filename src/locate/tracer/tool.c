@@ -9,6 +9,8 @@
    translated several times; all of its translations share the site. `Counters` in site.rs defines what is counted.
    Output is a sequence of messages through a socket. Each has a header of two 32-bit words: kind and bytes of the payload. */
 #include "pub_tool_basics.h"
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_clientstate.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcbase.h"
@@ -19,16 +21,23 @@
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_options.h"
 #include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
+#include "pub_tool_xarray.h"
 
 /* Of valgrind's core, stable since 2005. The first moves a descriptor to where programs can neither see nor close it, the second writes
-   without SIGPIPE: programs survive the end of the reader. */
+   without SIGPIPE: programs survive the end of the reader. The last three trace a program that replaces this one. */
 extern Int VG_(safe_fd)(Int old_fd);
 extern Int VG_(write_socket)(Int socket, const void *data, Int bytes);
+extern Int VG_(fcntl)(Int fd, Int command, Addr argument);
+extern Bool VG_(clo_trace_children);
+extern const HChar *VG_(name_of_launcher);
 
 enum { SCALES = 5, RECENT = 8, YOUNGEST = 8, SITE_BITS = 20, NUMBER_BITS = 42, LINE_BITS = 6, SLOT_BITS = 21, SLOTS = 1 << SLOT_BITS };
 /* Accesses that are recorded until they are counted, and the words that they put at most. */
-enum { RECORDS = 1 << 8, MOST_WORDS = 2 * RECORDS + 1, BUFFER_WORDS = 1 << 13 };
+enum { RECORDS = 1 << 8, MOST_WORDS = 3 * RECORDS, BUFFER_WORDS = 1 << 13 };
+/* Pages of 4 KiB. A page that is among so many recent ones is not passed on: every TLB holds it. */
+enum { PAGE_BITS = 12, RECENT_PAGES = 32, PAGE_PLACES = 64 };
 enum { LEVEL_WORDS = 1 << 22, MANY_LINES = 1 << 14 }; /* The rate halves after so many words of a level, while it has many lines. */
 
 typedef struct {
@@ -52,10 +61,10 @@ typedef struct {
 /* Counting at once would fill a core's window with our instructions, so that it waits for each of the program's cache misses alone. */
 typedef struct { Site *site; Addr address; ULong value; /* that is loaded, if it may be an address or index */ } Record;
 
-enum { ACCESSES = 1, HALVE, SITE, END };
+enum { ACCESSES = 1, HALVE, SITE, END, BEGIN };
 /* Words of ACCESSES: 2 bits, then 20 bits of the site and 42 of the line's number. An old line, or a new one, is followed by a word:
-   bit 63 and 42 bits are the line that it displaces among the youngest, bits 42 to 45 their number before. */
-enum { OLD_LINE, YOUNG_LINE, TIME };
+   bit 63 and 42 bits are the line that it displaces among the youngest, bits 42 to 45 their number before. Pages are sampled as lines. */
+enum { OLD_LINE, YOUNG_LINE, PAGE };
 enum { PROGRAM_ENDED, PROGRAM_REPLACED, ACCESSES_REACHED, SECONDS_REACHED };
 
 /* The sample: one of 2^level lines. Several lines may share a slot: 1 plus the highest level that keeps one of them, 0 without lines.
@@ -72,7 +81,8 @@ static const UInt scales[SCALES] = { 1, 4, 8, 16, 32 };
 static const ULong NUMBER_MASK = (1ull << NUMBER_BITS) - 1;
 static ULong buffer[BUFFER_WORDS]; /* a message */
 static Int socket = -1, log_fd = -1, max_seconds;
-static Bool is_tracing;
+static Bool is_tracing, is_child, is_replacing;
+static ULong failed_map; /* bytes of the largest map that the program could not get */
 static const HChar *from_function;
 static ULong max_accesses, accesses;
 static Record records[RECORDS];
@@ -155,6 +165,19 @@ static inline void touch(Site *site, ULong line, Bool enters) {
     if (!is_full) young[young_count++] = moved;
 }
 
+/* A site enters a page. Those that are recent wait in a table, which is emptied after `RECENT_PAGES` entries. */
+static void enter_page(Site *site, ULong page) {
+    static ULong recent[PAGE_PLACES];
+    static UInt count;
+    if (recent[page % PAGE_PLACES] == page) return;
+    if (count++ == RECENT_PAGES) VG_(memset)(recent, count = 0, sizeof recent);
+    recent[page % PAGE_PLACES] = page;
+    if (level == 0 || highest_level(page) >= level) put(PAGE, site->index, page);
+}
+
+/* The longest step to the next words in order. */
+static inline ULong width(const Site *site) { return site->size > 8 ? site->size : 8; }
+
 /* Adds the steps since the stride began, which all equal it. */
 static void settle(Site *site) {
     ULong kept = site->same_stride - site->kept_before;
@@ -162,14 +185,14 @@ static void settle(Site *site) {
     if (kept == 0) return;
     site->kept_before = site->same_stride;
     site->kept_stride = site->stride;
-    if (distance <= 64) site->run_bytes += kept * distance;
+    if (distance <= width(site)) site->run_bytes += kept * distance;
     else site->runs += kept;
 }
 static void begin_stride(Site *site, Addr address, Long step) {
     if (site->new_strides++ == 0) return;
     settle(site);
     site->stride = step;
-    if (step > 0 && step <= (site->size > 8 ? site->size : 8)) site->run_bytes += step;
+    if (step > 0 && step <= width(site)) site->run_bytes += step;
     else site->runs++;
     for (UInt i = 0; i < SCALES && !site->is_store; i++) {
         ULong base = address - scales[i] * site->value;
@@ -187,6 +210,7 @@ static inline void count(Site *site, Addr address, ULong value) {
     if (LIKELY(step == site->stride)) site->same_stride++;
     else if (step == 0) site->same_address++;
     else begin_stride(site, address, step);
+    if (UNLIKELY((address ^ site->address) >> PAGE_BITS)) enter_page(site, address >> PAGE_BITS);
     site->address = address;
     site->same_line += same_line;
     if (level == 0 || highest_level(address >> LINE_BITS) >= level) touch(site, address >> LINE_BITS, !same_line);
@@ -201,7 +225,6 @@ static void count_records(void) {
     accesses += recorded;
     recorded = 0;
     if (max_lines) add_lines(first, buffered);
-    put(TIME, 0, accesses);
     if (buffered > BUFFER_WORDS - MOST_WORDS) flush();
 }
 
@@ -225,22 +248,41 @@ static void write_name(const Site *site, HChar *text, SizeT room) {
 }
 
 static void send_site(Site *site) {
-    static struct { ULong numbers[14], young[YOUNGEST]; HChar name[1 << 13]; } message;
+    static struct { ULong numbers[15], young[YOUNGEST]; HChar name[1 << 13]; } message;
     ULong chained = 0, total = site->new_strides + site->same_stride + site->same_address;
     settle(site);
     for (UInt i = 0; i < SCALES; i++) chained = site->chained[i] > chained ? site->chained[i] : chained;
     ULong numbers[] = { 0, site->index, site->code, site->size, site->is_store, total, site->same_address, site->same_stride,
-        site->same_line, site->kept_stride, site->runs + site->same_address + 1, site->run_bytes, chained, site->pointed };
+        site->same_line, site->kept_stride, site->runs + site->same_address + 1, site->run_bytes, chained, site->pointed,
+        site->address };
     VG_(memcpy)(message.numbers, numbers, sizeof numbers);
     VG_(memcpy)(message.young, site->young, sizeof site->young);
     write_name(site, message.name, sizeof message.name);
     send(SITE, message.numbers, message.name - (HChar *)&message + VG_(strlen)(message.name));
 }
 
+/* Reads the processor time of this process and of the children for which it has waited, in ticks: see proc(5). */
+static void read_ticks(ULong *own, ULong *children) {
+    HChar text[1024];
+    SysRes file = VG_(open)("/proc/self/stat", VKI_O_RDONLY, 0);
+    if (sr_isError(file)) return;
+    Int length = VG_(read)(sr_Res(file), text, sizeof text - 1);
+    VG_(close)(sr_Res(file));
+    text[length > 0 ? length : 0] = 0;
+    HChar *next = VG_(strrchr)(text, ')');
+    for (UInt field = 2; next && *next && field < 17; next++) {
+        if (*next != ' ') continue;
+        field++;
+        if (field == 14 || field == 15) *own += VG_(strtoull10)(next + 1, NULL);
+        if (field == 16 || field == 17) *children += VG_(strtoull10)(next + 1, NULL);
+    }
+}
+
 /* A later report, after an `exec` that failed, replaces this one. */
 static void report(ULong reason) {
-    ULong end[] = { 0, reason };
+    ULong end[] = { 0, reason, 0, 0, failed_map };
     if (socket < 0) return;
+    read_ticks(&end[2], &end[3]);
     count_records();
     flush();
     VG_(HT_ResetIter)(sites);
@@ -365,12 +407,80 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     return block;
 }
 
-static void stop_in_child(ThreadId thread) { stop_tracing(); }
+/* The log has a line for each process that the program forks, with the program that it then starts. A later line replaces an earlier one. */
+static void write_child(const HChar *path) {
+    HChar line[5000];
+    if (is_child) VG_(write)(log_fd, line, VG_(snprintf)(line, sizeof line, "child %d %s\n", VG_(getpid)(), path));
+}
+static void stop_in_child(ThreadId thread) {
+    stop_tracing();
+    is_child = True;
+    write_child("");
+}
+
+/* Whether valgrind runs a program: a script, or an ELF file of 64 bits for this processor that does not run as another user. */
+static Bool is_runnable(const HChar *path) {
+    struct vg_stat status;
+    UChar start[20];
+    if (sr_isError(VG_(stat)(path, &status)) || (status.mode & 06000)) return False;
+    SysRes file = VG_(open)(path, VKI_O_RDONLY, 0);
+    if (sr_isError(file)) return False;
+    Int length = VG_(read)(sr_Res(file), start, sizeof start);
+    VG_(close)(sr_Res(file));
+#if defined(VGA_amd64)
+    const UChar machine = 62;
+#else
+    const UChar machine = 183;
+#endif
+    return (length > 2 && start[0] == '#' && start[1] == '!')
+        || (length == sizeof start && VG_(memcmp)(start, "\177ELF\2", 5) == 0 && start[18] == machine && start[19] == 0);
+}
+
+/* Prepares that valgrind runs the program that replaces this one, with the same descriptors; or undoes it. */
+static void follow(Bool follows) {
+    static HChar options[3][32], launcher[4200], *first[2] = { launcher, NULL };
+    static const HChar *tool, environment[] = "/usr/bin/env";
+    Int next = 0;
+    if (follows && !is_runnable(environment)) return;
+    is_replacing = VG_(clo_trace_children) = follows;
+    VG_(fcntl)(socket, VKI_F_SETFD, follows ? 0 : VKI_FD_CLOEXEC);
+    VG_(fcntl)(log_fd, VKI_F_SETFD, follows ? 0 : VKI_FD_CLOEXEC);
+    VG_(snprintf)(options[0], sizeof options[0], "--socket=%d", socket);
+    VG_(snprintf)(options[1], sizeof options[1], "--close=%d", log_fd);
+    VG_(snprintf)(options[2], sizeof options[2], "--log-fd=%d", log_fd);
+    /* The tool starts only with a variable that programs do not see, so that `env` has to set it. */
+    if (follows) {
+        tool = VG_(name_of_launcher);
+        VG_(name_of_launcher) = environment;
+        VG_(snprintf)(launcher, sizeof launcher, "VALGRIND_LAUNCHER=%s", tool);
+        first[1] = (HChar *)tool;
+    } else VG_(name_of_launcher) = tool;
+    for (Int i = 0; i < 2; i++) {
+        if (follows) VG_(insertIndexXA)(VG_(args_for_valgrind), i, &first[i]);
+        else VG_(removeIndexXA)(VG_(args_for_valgrind), 0);
+    }
+    for (Word i = 0; i < VG_(sizeXA)(VG_(args_for_valgrind)); i++) {
+        HChar **option = VG_(indexXA)(VG_(args_for_valgrind), i);
+        for (next = 0; next < 3; next++)
+            if (VG_(strncmp)(*option, options[next], VG_(strchr)(options[next], '=') - options[next] + 1) == 0) *option = options[next];
+    }
+}
+
 /* An `exec` that succeeds ends this tool without `finish`. */
 static void before_call(ThreadId thread, UInt number, UWord *arguments, UInt count) {
-    if (number == __NR_execve || number == __NR_execveat) report(PROGRAM_REPLACED);
+    if (number != __NR_execve && number != __NR_execveat) return;
+    const HChar *path = (const HChar *)arguments[number == __NR_execveat];
+    Bool is_valid = VG_(am_is_valid_for_client)((Addr)path, 1, VKI_PROT_READ);
+    write_child(is_valid ? path : "");
+    report(PROGRAM_REPLACED);
+    if (socket >= 0 && is_valid && number == __NR_execve && is_runnable(path)) follow(True);
 }
-static void after_call(ThreadId thread, UInt number, UWord *arguments, UInt count, SysRes result) { }
+static void after_call(ThreadId thread, UInt number, UWord *arguments, UInt count, SysRes result) {
+    if (number == __NR_mmap && sr_isError(result) && arguments[1] > failed_map) failed_map = arguments[1];
+    if (number != __NR_execve && number != __NR_execveat) return;
+    write_child("");
+    if (is_replacing) follow(False);
+}
 static void finish(Int exit_code) { report(PROGRAM_ENDED); }
 static void print_no_usage(void) { }
 
@@ -380,9 +490,12 @@ static Bool read_option(const HChar *option) {
         || VG_STR_CLO(option, "--from", from_function);
 }
 static void start(void) {
+    struct { ULong header; HChar name[4096]; } message;
     sites = VG_(HT_construct)("sites");
     socket = VG_(safe_fd)(socket);
-    VG_(close)(log_fd);
+    log_fd = VG_(safe_fd)(log_fd);
+    VG_(strlcpy)(message.name, VG_(args_the_exename), sizeof message.name);
+    send(BEGIN, &message.header, sizeof message.header + VG_(strlen)(message.name));
     if (!from_function) begin_trace();
 }
 static void before_options(void) {

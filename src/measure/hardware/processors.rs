@@ -22,6 +22,8 @@ pub struct SharedCache {
     pub bytes: u64,
     /// All that share it, ascending.
     pub threads: Vec<usize>,
+    /// Its sets and their ways.
+    pub sets_and_ways: Option<[u64; 2]>,
 }
 
 pub fn read_threads(system: &dyn SystemFiles) -> Vec<HardwareThread> {
@@ -106,7 +108,10 @@ fn read_caches(system: &dyn SystemFiles, folder: &str, core: Option<&[usize]>) -
         if system.text(&path("type"))? == "Instruction" {
             return None;
         }
+        let (sets, ways) = ("number_of_sets", "ways_of_associativity");
+        let [sets, ways] = [sets, ways].map(|name| system.read_number(&path(name)).filter(|count: &u64| *count > 0));
         Some(SharedCache {
+            sets_and_ways: sets.zip(ways).map(|(sets, ways)| [sets, ways]),
             level: system.read_number(&path("level"))?,
             bytes: parse_bytes(&system.text(&path("size"))?)?,
             threads: (system.read_set(&path("shared_cpu_list"), &path("shared_cpu_map")))

@@ -14,7 +14,9 @@ use crate::table::columns::{ALPHA, BLOCK};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, WORD_BYTES, is_informative, quantity, quantity_with_interval};
 use apexmap_theory::codes::{Accesses, Code};
-use apexmap_theory::places::{CodeSite, Kind, NoRate, interpolate, position, sizes_around};
+use apexmap_theory::places::{
+    CodeSite, Kind, NoRate, interpolate, lines_of_words, position, sizes_around, words_of_line,
+};
 use std::collections::BTreeMap;
 
 const MEMORY: &str = "memory_words";
@@ -24,7 +26,6 @@ const REGION: &str = "region_bytes";
 const ANY_PAGES_BYTES: f64 = (2 << 20) as f64;
 /// Words of a stride below which the size of pages changes little: a base page has at least 8 such reads.
 const ANY_PAGES_STRIDE: f64 = 64.0;
-const WORDS_PER_LINE: f64 = 8.0;
 /// The largest ratio of two rates that count as one.
 const SAME_RATE: f64 = 1.5;
 /// Visits have one distance if 90 % come back after at most this factor times the median. Those of uniform addresses have 1.95.
@@ -284,7 +285,10 @@ impl CodeRates {
         }
         let largest = |map: &Map| map.along(site.stride).last().map(|(_, [rate, ..])| rate);
         let slowest = self.of(column, Role::Strided).filter_map(largest).fold(f64::INFINITY, f64::min);
-        Ok(Rate { is_bound: site.kind == Kind::Sweep && half.value > SAME_RATE * slowest, ..half })
+        let is_bound = site.kind == Kind::Sweep && half.value > SAME_RATE * slowest;
+        // The map reads one word of each line, a walk may read several.
+        let words = if site.kind == Kind::Strided { words_of_line(site.block_words) } else { 1.0 };
+        Ok(Rate { is_bound, ..half.times(words) })
     }
 
     /// Reads the map of strides where the lines of a pass fill `bytes`.
@@ -300,7 +304,7 @@ impl CodeRates {
         for (stride, weight) in [(strides[index], 1.0 - share), (strides.get(index + 1).copied().unwrap_or(0.0), share)]
         {
             if weight > 0.0 {
-                let lines_per_read = (stride / WORDS_PER_LINE).max(1.0);
+                let lines_per_read = lines_of_words(stride);
                 let mut rates: Vec<(f64, Ends)> = Vec::new();
                 for map in &maps {
                     let limit = if is_own(map) { f64::INFINITY } else { ANY_PAGES_BYTES };

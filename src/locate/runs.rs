@@ -1,0 +1,85 @@
+//! Runs: words that are read consecutively, by one instruction or by the instructions of a source line together.
+
+use crate::site::Site;
+use apexmap_base::units::WORD_BYTES;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Sites of a source line that are compared with each other at most.
+const MOST_SITES: usize = 128;
+
+/// The number of runs of consecutive words, and their words. A run of several sites counts for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Runs {
+    pub count: f64,
+    pub words: f64,
+}
+
+impl Runs {
+    /// Returns the runs of a site. `span`: bytes of consecutive words that the sites of its source line read at each step.
+    pub fn new(site: &Site, span: f64) -> Self {
+        let (counters, size) = (&site.counters, width(site));
+        let (stride, words) = (counters.stride.unsigned_abs() as f64, WORD_BYTES as f64);
+        // A gap of less than a word is often none: of words at a stride of 12 bytes, every second one follows the one before.
+        let is_next = if stride > size { (1.0 - (stride - span) / words).clamp(0.0, 1.0) } else { 0.0 };
+        let runs = counters.runs as f64 - is_next * counters.same_stride as f64;
+        let bytes = counters.run_bytes as f64 + counters.runs as f64 * size;
+        Self { count: runs.max(1.0), words: bytes / words * span / size }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.words += other.words;
+    }
+}
+
+fn width(site: &Site) -> f64 {
+    f64::from(site.size).max(WORD_BYTES as f64)
+}
+
+/// Returns for each site the bytes of consecutive words that those of its source line with its stride, or as many accesses, read at a
+/// step. Sites with the key `None` stand alone.
+pub fn spans<K: Hash + Eq>(sites: &[Site], key: impl Fn(&Site) -> Option<K>) -> Vec<f64> {
+    let mut lines: HashMap<_, Vec<usize>> = HashMap::new();
+    for (index, site) in sites.iter().enumerate().filter(|(_, site)| site.counters.accesses > 0) {
+        if let Some(key) = key(site) {
+            let accesses = if period(site).is_some() { 0 } else { site.counters.accesses };
+            lines.entry((key, site.is_store, period(site), accesses)).or_default().push(index);
+        }
+    }
+    let mut spans: Vec<f64> = sites.iter().map(width).collect();
+    for ((_, _, period, _), members) in lines.into_iter().filter(|(_, members)| members.len() <= MOST_SITES) {
+        let last_words = |index: &usize| {
+            let site = &sites[*index];
+            (
+                site.last_address / WORD_BYTES,
+                site.last_address.saturating_add(u64::from(site.size.max(1)) - 1) / WORD_BYTES + 1,
+            )
+        };
+        let words: Vec<(u64, u64)> = members.iter().map(last_words).collect();
+        for (index, own) in members.iter().zip(&words) {
+            spans[*index] = spans[*index].max(span(*own, &words, period) as f64 * WORD_BYTES as f64);
+        }
+    }
+    spans
+}
+
+/// Returns the stride of a site in words, if most steps have it.
+fn period(site: &Site) -> Option<u64> {
+    let counters = &site.counters;
+    let stride = counters.stride.unsigned_abs();
+    (2 * counters.same_stride > counters.accesses && stride.is_multiple_of(WORD_BYTES)).then_some(stride / WORD_BYTES)
+}
+
+/// Returns the number of words around `own` that all access without a gap. A loop may end between two sites.
+fn span(own: (u64, u64), neighbours: &[(u64, u64)], period: Option<u64>) -> u64 {
+    let reach = 2 * period.unwrap_or(0);
+    let shifts = || (0..=4).map(|step| step * period.unwrap_or(0));
+    let near = neighbours.iter().filter(|other| period.is_none() || other.0.abs_diff(own.0) < reach);
+    let near: Vec<(u64, u64)> = near.flat_map(|other| shifts().map(move |by| (other.0 + by, other.1 + by))).collect();
+    let (mut first, mut end) = (own.0 + reach, own.1 + reach);
+    while let Some(next) = near.iter().find(|(a, b)| *a <= end && *b >= first && (*a < first || *b > end)) {
+        (first, end) = (first.min(next.0), end.max(next.1));
+    }
+    (end - first).min(period.unwrap_or(u64::MAX))
+}
