@@ -1,8 +1,10 @@
 //! `cargo bench --bench driver`: measures the driver's cost per point, over 1,000 points with almost no work.
 //!
 //! The output is the time of the whole program, and the time of the worker with the same job and without a driver, each
-//! also per point.
+//! also per point. The share of the quickstart's time that is timed shows what launches, draws, warm-ups and checks take.
 
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,6 +44,10 @@ fn main() {
             apexmap(&["worker", "--job", &job, "--transport", "threads", "--ranks", "1"], Some(&lines));
         }));
     }
+    let quick = folder.join("quickstart");
+    let spent = seconds(|| apexmap(&["run", "quickstart", "--no-report", "--out", &quick.to_string_lossy()], None));
+    let table = Folder::open(&quick).and_then(|folder| folder.table()).expect("samples");
+    let timed: f64 = Samples::from(table).numbers("seconds").iter().sum();
     let _ = std::fs::remove_dir_all(&folder);
     let median = |times: &mut Vec<f64>| {
         times.sort_by(f64::total_cmp);
@@ -53,6 +59,7 @@ fn main() {
     println!("apexmap run: {driven:.3} s, {:.4} ms a point", point(driven));
     println!("the worker alone: {bare:.3} s, {:.4} ms a point; ratio {:.2}", point(bare), driven / bare);
     println!("the driver's own: {:.4} ms a point", point(driven - bare));
+    println!("quickstart: {spent:.1} s, {:.0} % of it timed", 100.0 * timed / spent);
 }
 
 fn seconds(run: impl FnOnce()) -> f64 {

@@ -374,6 +374,12 @@ fn wrong_numbers_of_commands_and_runs_are_refused_before_anything_starts() {
         let message = String::from_utf8_lossy(&refused.stderr);
         assert!(refused.status.code() == Some(2) && message.contains(expected), "{line:?}: {message}");
     }
+    for line in [["./nosuch", &touch, "", ""], [&touch, &touch, "--setup", "nosuch"]] {
+        let line: Vec<&str> = line.into_iter().filter(|word| !word.is_empty()).collect();
+        let refused = apexmap(&[&["ab"], &line[..]].concat());
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(3) && message.contains("there is no program"), "{line:?}: {message}");
+    }
     assert!(!mark.exists(), "nothing ran");
 }
 

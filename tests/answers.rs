@@ -188,6 +188,22 @@ fn values_of_one_sentence_come_from_the_ends_of_the_plan() {
     assert_eq!(none.text, "not measured yet: triad on 2 cores and triad on one core");
 }
 
+#[test]
+fn one_of_several_points_is_not_the_fastest() {
+    let sweep = READY_SWEEPS.iter().find(|sweep| sweep.name == "random-access-algorithms").expect("a sweep");
+    let complete = Synthetic::new(sweep, 2);
+    let on_two: Vec<usize> = (0..complete.points.len()).filter(|&k| complete.points[k].ranks == 2).collect();
+    let answer = |measured: &[usize]| {
+        let chosen: Vec<bool> = (0..complete.points.len()).map(|k| measured.contains(&k)).collect();
+        complete.answer(&chosen, sweep.text)
+    };
+    assert_eq!(
+        answer(&on_two[..1]).text,
+        "not measured yet: the rate on 2 ranks, the fastest on 2 ranks and the slowest on 2 ranks"
+    );
+    assert!(answer(&on_two[..2]).is_known && on_two.len() > 2);
+}
+
 /// A complete result of a ready sweep, with another median at each point.
 struct Synthetic {
     points: Vec<Point>,
@@ -214,6 +230,9 @@ impl Synthetic {
                     if outputs.iter().any(|output| output.column == column) {
                         run.outputs.insert(column.into(), Value::Real(seconds * factor * 1e-6));
                     }
+                }
+                if outputs.iter().any(|output| output.column == "message_way") {
+                    run.outputs.insert("message_way".into(), Value::from("through memory"));
                 }
                 // The only answer that needs more than different values.
                 if sweep.name == "eager-limit" {

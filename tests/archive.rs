@@ -37,6 +37,14 @@ fn an_archive_is_unpacked_by_tar_and_verified_by_sha256sum() {
     let again = apexmap(&["archive", result, "--out", file]);
     assert_eq!(again.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"));
+    for name in ["r.zip", "r.tar", "r"] {
+        let refused = apexmap(&["archive", result, "--out", scratch.join(name).to_str().expect("a path")]);
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && message.contains("/r.tar.gz"), "{name}: {message}");
+    }
+    fs::remove_dir_all(scratch.join("r/figures")).expect("a folder");
+    let drawn = apexmap(&["plot", result, "curves", "--x", "L", "--y", ""]);
+    assert!(drawn.status.success(), "a result without figures: {}", String::from_utf8_lossy(&drawn.stderr));
 }
 
 #[test]

@@ -138,6 +138,25 @@ fn terms(point: Point, outputs: &[(&str, Value)], library: &str) -> bounds::Term
     bounds::terms(&case).expect("a family")
 }
 
+#[test]
+fn updates_through_memory_are_not_bounded_by_messages_of_mpi() {
+    let mut card = card();
+    card.provenance.insert("transport".into(), "mpi".into());
+    let (limits, point) = (Limits::from_card(&card), kernels::complete(Point::new("random_access.hypercube", 2)));
+    let bounded_by = |share: f64| {
+        let outputs =
+            [("messages_per_update", 0.1), ("bytes_sent_per_update", 8.0), ("memory_share_of_messages", share)];
+        let outputs = outputs.map(|(name, value)| (name.to_owned(), Value::Real(value))).into();
+        let (point, carrier) = (point.as_ref().expect("a point"), ("mpi", THREADS));
+        let case = Case { limits: &limits, point, outputs: &outputs, carrier, nodes: 1 };
+        let terms = bounds::terms(&case).expect("a family").limits;
+        terms.iter().filter(|term| term.name == bounds::MESSAGES).map(|term| term.rate).next()
+    };
+    let (all, half) = (bounded_by(0.0).expect("a bound"), bounded_by(0.5).expect("a bound"));
+    close(half, 2.0 * all);
+    assert_eq!(bounded_by(1.0), None);
+}
+
 fn rate(terms: &bounds::Terms, name: &str) -> f64 {
     terms.limits.iter().filter(|term| term.name == name).map(|term| term.rate).reduce(f64::min).expect("a limit")
 }

@@ -13,7 +13,7 @@ use apexmap_measure::provenance::host;
 use apexmap_results::table::TableBuilder;
 use apexmap_run::sweep::{Machine, parse};
 use apexmap_study::calibrate::counts::{Costs, shorten};
-use apexmap_study::calibrate::{Probe, card, card_text, node_probes, probes, shapes, sweep};
+use apexmap_study::calibrate::{Probe, card, card_text, eager, node_probes, probes, shapes, sweep};
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models;
 use proptest::prelude::*;
@@ -124,6 +124,8 @@ fn a_card_contains_only_measured_numbers() {
         assert!(if rate { best >= number.value } else { best <= number.value }, "{}: {best}", probe.number);
     }
     assert!(!card.numbers().contains_key("barrier_seconds"), "not measured, so not on the card");
+    let text = card_text(&card, None);
+    assert!(text.contains("not measured: barrier_seconds; the same command continues"), "{text}");
     // This relation is the definition of lines_in_flight.
     let (latency, access) = (card.get("memory_latency_seconds").unwrap(), card.get("memory_access_seconds").unwrap());
     assert_eq!(card.get("lines_in_flight"), Some(latency / access));
@@ -453,6 +455,46 @@ fn uniform_reads_recover_the_numbers_of_the_surface() {
     }
     // About 90 of 95 intervals of 95 % contain the true value. Hardly one test in a thousand finds fewer than 82.
     assert!(total == 95 && inside >= 82, "{inside} of {total}");
+}
+
+/// Returns the card of ping-pongs of 400 ns + 0.1 ns per byte and 1 us more above a limit, and what it says of this limit.
+fn card_of_messages(limit: f64) -> (Card, Option<String>) {
+    let (mut random, noise) = (Pcg64Mcg::seed_from_u64(7), Normal::new(0.0, 0.03).expect("a deviation"));
+    let mut table = TableBuilder::default();
+    for (probe, launch) in eager::probes().iter().flat_map(|probe| ["0001", "0002"].map(|launch| (probe, launch))) {
+        let settings = probe.settings.iter();
+        let point = settings
+            .fold(Point::new(probe.kernel.id, 2), |point, (name, value)| point.with_parameter(name, value.clone()));
+        let point = kernels::complete(point).expect("a point");
+        let bytes = MESSAGE_BYTES.of(&point) as f64;
+        let seconds = 400e-9 + bytes * 1e-10 + if bytes > limit { 1e-6 } else { 0.0 };
+        table.begin_row();
+        for (name, word) in [("kernel", point.kernel.as_str()), ("status", "ok"), ("launch", launch)] {
+            table.set(name, &Value::from(word));
+        }
+        table.set("ranks", &Value::Integer(2));
+        for parameter in probe.kernel.parameters {
+            table.set(parameter.column, &point.params[parameter.name]);
+        }
+        let seconds = seconds * f64::exp(noise.sample(&mut random));
+        table.set("operations_per_second", &Value::Real(1.0 / seconds));
+        table.set("message_seconds_p50", &Value::Real(seconds));
+    }
+    let mut card = Card::default();
+    let absent = eager::add(&mut card, &table.finish().into()).expect("a card");
+    (card, absent)
+}
+
+#[test]
+fn a_calibration_over_mpi_finds_the_eager_limit() {
+    let (card, absent) = card_of_messages(4096.0);
+    let (low, high) = card.interval("eager_bytes").expect("an interval");
+    assert!(low <= 4096.0 && 4096.0 < high && absent.is_none(), "{low} to {high}, {absent:?}");
+    assert!((card.get("rendezvous_seconds").expect("a number") / 1e-6 - 1.0).abs() < 0.2);
+    let (card, absent) = card_of_messages(f64::INFINITY);
+    assert!(card.get("eager_bytes").is_none() && absent.is_some_and(|text| text.contains("no step")));
+    let untouched = eager::add(&mut Card::default(), &TableBuilder::default().finish().into()).expect("a card");
+    assert_eq!(untouched, None, "threads have no such limit");
 }
 
 /// STREAM's rule, on a node with many cores and a cache as large as some hypervisors report.

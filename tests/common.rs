@@ -8,6 +8,8 @@ use apexmap_base::provenance::{Cache, Granularity, Host, Placement, Processors};
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Sample, Status};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_pages::compare::Comparison;
+use apexmap_pages::compare::regression::{RegressionCheck, SlowdownLimit, check_each};
 use apexmap_pages::report::Additions;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
@@ -238,6 +240,7 @@ pub fn job_of_points(ranks: usize, points: Vec<Point>) -> Job {
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         tasks: points.into_iter().map(task).collect(),
     }
@@ -345,4 +348,9 @@ pub fn file(scratch: &Scratch, samples: Vec<Sample>) -> PathBuf {
 pub fn write(folder: &Folder, table: &Table) {
     let path = folder.samples();
     folder.replace(&path, |file| parquet::write(file, &path, table)).expect("written");
+}
+
+/// The check of the second machine against the first.
+pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> apexmap_base::error::Result<RegressionCheck> {
+    check_each(comparison, limit).map(|mut checks| checks.remove(0))
 }

@@ -2,7 +2,7 @@
 //! false alarms.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap, refusal_message, successful_stdout};
+use crate::common::{Scratch, apexmap, check, refusal_message, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_pages::compare::comparison::Warning;
 use apexmap_pages::compare::geometric_mean::geometric_mean;
@@ -10,8 +10,8 @@ use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, ratio};
+use apexmap_pages::compare::regression::Outcome;
 use apexmap_pages::compare::regression::{Conditions, SlowdownLimit};
-use apexmap_pages::compare::regression::{Outcome, check};
 use apexmap_pages::compare::sections::{cards, headline};
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};

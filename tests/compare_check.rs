@@ -1,21 +1,20 @@
 //! Tests of checks for regressions (what they can detect, and at which points), of folders and names of comparisons,
 //! and of published machines.
 
-use crate::common::{Scratch, apexmap, host, manifest, refusal_message, successful_stdout};
+use crate::common::{Scratch, apexmap, check, host, manifest, refusal_message, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::Host;
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::ratio::ratio;
-use apexmap_pages::compare::regression::SlowdownLimit;
-use apexmap_pages::compare::regression::{Outcome, check};
+use apexmap_pages::compare::regression::{Outcome, SlowdownLimit};
 use apexmap_pages::compare::sections::headline;
 use apexmap_pages::compare::sections::ratios::GroupFigures;
 use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::parquet;
-use apexmap_results::table::Table;
-use apexmap_results::table::TableBuilder;
+use apexmap_results::table::column::Column;
+use apexmap_results::table::{Table, TableBuilder};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
 use apexmap_theory::models::scan::{Numbers, scan_point};
@@ -200,6 +199,83 @@ fn the_check_exits_with_4_if_undecided_and_5_if_disturbed() {
     let (code, out, _) = run(&["--fail-if", "slower=900%", "--out", out.to_str().unwrap()]);
     assert_eq!((code, out.matches("DISTURBED: a was").count()), (0, 1), "each banner once: {out}");
     assert!(refusal_message(&["compare", &a, &b, "--fail-if", "noisy", "--json"]).contains("add slower=5%"));
+}
+
+#[test]
+fn each_of_several_results_is_checked_against_the_first() {
+    let scratch = Scratch::new();
+    let side = |folder: &str, times: f64| {
+        let speed = |launch: usize, point: usize| Some(times * launches(0.01)(launch, point)?);
+        parquet(&scratch, folder, &table(5, 4, "quiet", speed))
+    };
+    let [a, b, c] = [("a", 1.0), ("b", 1.01), ("c", 0.5)].map(|(folder, times)| side(folder, times));
+    let run = |results: &[&str], names: &str, more: &[&str]| {
+        let fixed = ["--names", names, "--fail-if", "slower=9%"];
+        let output = apexmap(&[&["compare"], results, &fixed[..], more].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, out, error) = run(&[&a, &b, &c], "a,b,c", &["--no-page"]);
+    assert!(code == 5 && error.contains("c: 5 points more than 9 % slower than in a"), "{out}{error}");
+    assert!(out.contains("0 of 5 points of b are") && out.contains("5 of 5 points of c are"), "{out}");
+    assert!(out.contains("controlled at 2 %") || out.contains("controlled at 3 %"), "the checks share 5 %: {out}");
+    let (_, out, _) = run(&[&a, &b, &c], "a,b,c", &["--no-page", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((json[0]["verdict"].as_str(), json[1]["verdict"].as_str()), (Some("passed"), Some("failed")));
+    let (code, out, error) = run(&[&b, &a], "b,a", &["--no-page"]);
+    assert!(code == 0 && out.contains("controlled at 5 %"), "{out}{error}");
+    let folder = scratch.join("page");
+    run(&[&a, &b, &c], "a,b,c", &["--out", folder.to_str().unwrap()]);
+    let page = std::fs::read_to_string(folder.join("compare.html")).unwrap();
+    assert!(page.contains("0 of 5 points of b are") && page.contains("5 of 5 points of c are"));
+}
+
+#[test]
+fn results_of_several_nights_have_their_speeds_in_the_order_of_time() {
+    let scratch = Scratch::new();
+    let night = |folder: &str, day: f64, times: f64| {
+        let speed = |launch: usize, point: usize| Some(times * launches(0.01)(launch, point)?);
+        let mut table = table(4, 3, "quiet", speed);
+        let times = (0..table.rows).map(|row| 1.7e9 + 86_400.0 * day + row as f64);
+        table.insert("unix_seconds", Column::from_numbers(times.collect::<Vec<_>>().into_iter()));
+        parquet(&scratch, folder, &table)
+    };
+    // The results are named in another order than that of time.
+    let [first, last, between] = [night("first", 0.0, 1.0), night("last", 2.0, 0.8), night("between", 1.0, 1.1)];
+    let out = scratch.join("page");
+    let page = |results: &[&str]| {
+        let _ = std::fs::remove_dir_all(&out);
+        successful_stdout(&[&["compare"], results, &["--out", out.to_str().unwrap()]].concat());
+        std::fs::read_to_string(out.join("compare.html")).unwrap()
+    };
+    let text = page(&[&first, &last, &between]);
+    let section = text.split("id=\"time\"").nth(1).expect("a section").split("<h2").next().unwrap();
+    let places = ["2023-11-14", "2023-11-15", "2023-11-16"].map(|date| section.find(date).expect(date));
+    assert!(places.is_sorted(), "{section}");
+    assert!(section.contains(">1.10<") && section.contains(">0.80"), "{section}");
+    let figure = std::fs::read_to_string(out.join("figures/over-time.svg")).unwrap();
+    assert!(figure.contains("days since the first result"), "{figure}");
+    assert!(!page(&[&first, &last]).contains("id=\"time\""), "two results are no course");
+    let same_time = night("same", 1.0, 1.0);
+    assert!(!page(&[&first, &between, &same_time]).contains("id=\"time\""), "these were measured at the same time");
+}
+
+#[test]
+fn two_cards_are_compared_by_their_numbers() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded/xeon-16-card.toml");
+    let mut card = Card::read(Path::new(recorded)).unwrap();
+    let latency = card.get("memory_line_seconds").unwrap();
+    card.set_base("memory_line_seconds", 2.5 * latency, "a guess").unwrap();
+    card.write(Path::new(&path("other.toml"))).unwrap();
+    let text = successful_stdout(&["compare", recorded, &path("other.toml"), "--no-page"]);
+    let row = text.lines().find(|line| line.starts_with("memory_line_seconds")).expect(&text);
+    let [a, b] = [latency, 2.5 * latency].map(apexmap_base::units::seconds);
+    assert!(row.contains(&a) && row.contains(&b) && row.ends_with(" 2.5"), "{row}");
+    std::fs::write(path("my.toml"), SWEEP).unwrap();
+    let message = refusal_message(&["card", &path("my.toml")]);
+    assert!(message.contains("is a sweep, not a machine card") && message.contains("apexmap run"), "{message}");
 }
 
 #[test]

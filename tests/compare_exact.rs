@@ -1,12 +1,12 @@
 //! Tests of comparisons without noise: two simulations, and a simulation against a prediction, have exact ratios.
 
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, check};
 use apexmap_base::point::Value;
 use apexmap_pages::compare::machine::{Machine, Origin, Source};
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::ratio::Basis;
+use apexmap_pages::compare::regression::Outcome;
 use apexmap_pages::compare::regression::SlowdownLimit;
-use apexmap_pages::compare::regression::{Outcome, check};
 use apexmap_pages::compare::sections::headline::{details, sentences};
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::disk::parquet;
@@ -58,7 +58,7 @@ fn card(name: &str, source: Source, speed: impl Fn(u64) -> f64) -> Machine {
         table.set("look_ahead", &Value::Integer(1024));
         table.set("status", &Value::from("ok"));
         table.set("operations_per_second", &Value::Real(1e6 * speed(ranks) * 1024.0));
-        table.set(Source::COLUMN, &Value::from(source.word()));
+        table.set(Source::COLUMN, &Value::from(source.name()));
     }
     let samples = table.finish().into();
     let origin = Origin::Published;

@@ -1,12 +1,12 @@
 //! Tests of what keeps a comparison undecided: single launches, and a disturbance that may have cost as much as the difference.
 
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, check};
 use apexmap_base::point::Value;
 use apexmap_base::reservation::Reservation;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::regression::SlowdownLimit;
-use apexmap_pages::compare::regression::{Outcome, RegressionCheck, check};
+use apexmap_pages::compare::regression::{Outcome, RegressionCheck};
 use apexmap_pages::compare::sections::{headline, text, write};
 use apexmap_pages::compare::verdict::verdicts;
 use apexmap_pages::compare::{Comparison, compare};
@@ -130,7 +130,7 @@ fn single_launches_are_undecided_on_the_page_and_in_all_figures() {
     let names = |machine: usize| verdicts(&comparison, machine)[0].reservations.clone();
     assert_eq!(names(1), ["b", "a"].map(|name| Reservation::SingleLaunch { name: name.into() }));
     let scratch = Scratch::new();
-    let output = write(&comparison, &scratch.join("page"), "apexmap compare", None).unwrap();
+    let output = write(&comparison, &scratch.join("page"), "apexmap compare", &[]).unwrap();
     let page = std::fs::read_to_string(output.page).unwrap();
     let shown = page.split("<h2 id=\"method\">").next().unwrap();
     assert!(shown.contains("so this is undecided") && !shown.contains("times as fast"), "{shown}");
@@ -145,7 +145,7 @@ fn single_launches_are_undecided_on_the_page_and_in_all_figures() {
     // Three machines: neither a ranking nor the pairs decide.
     machines.push(QUIET.machine("c", &mut random));
     let comparison = compare_machines(&machines);
-    let output = write(&comparison, &scratch.join("three"), "apexmap compare", None).unwrap();
+    let output = write(&comparison, &scratch.join("three"), "apexmap compare", &[]).unwrap();
     assert!(
         output
             .summary

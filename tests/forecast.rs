@@ -182,6 +182,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
             machine: None,
             resampled: Vec::new(),
             first_round_seconds: None,
+            eager_bytes: None,
             on_request: false,
             tasks: (0..costs.len()).map(task).collect(),
         };

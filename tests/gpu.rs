@@ -54,6 +54,7 @@ fn every_kernel_is_verified_at_small_and_awkward_sizes() {
         ("gpu.stream", "bytes = 65544, access = 'triad', work_items = 513"),
         ("gpu.chase", "bytes = 1024, line_bytes = 256, steps = 1"),
         ("gpu.chase", "bytes = 65536, line_bytes = 8, chases = 64, steps = 1001"),
+        ("gpu.chase", "bytes = 65536, chases = 32, steps = 999, writers = 3"),
         ("gpu.random_access", "N_words = 2, updates = 0.5"),
         ("gpu.random_access", "N_words = 4096, work_items = 7"),
         ("gpu.random_access", "N_words = 65536, protection = 'unprotected'"),
@@ -260,6 +261,8 @@ fn small_sweep(name: &str) -> String {
         Some("M") => "M = \"64 kwords\"\nI = 1000".to_owned(),
         Some("alpha") if name == "gpu" => "alpha = [0.01, 0.1, 1]".to_owned(),
         Some("L") if name == "gpu" => "L = [1, 16, 256]".to_owned(),
+        Some("bytes") if name == "gpu-loaded" => "bytes = \"1 MiB\"".to_owned(),
+        Some("chases") => "chases = [1, 16, 256]".to_owned(),
         Some("bytes") => "bytes = [\"16 KiB\", \"64 KiB\"]".to_owned(),
         Some("N_words") => "N_words = [1024, 4096]".to_owned(),
         Some("work_items") => "work_items = [64, 256]".to_owned(),
@@ -280,6 +283,7 @@ fn ready_sweeps_become_pages_that_answer_their_question() {
         ("gpu", "for random words"),
         ("gpu-memory-sizes", "latency "),
         ("gpu-random-access", "without atomics"),
+        ("gpu-loaded", " alone, "),
         ("gpu-stream", "triad "),
         ("gpu-transfer", "pinned memory gives"),
         ("gpu-parallelism", "work items with 8 loads"),
@@ -364,6 +368,17 @@ fn the_bound_of_a_device_counts_sectors_beyond_its_largest_cache() {
         assert!((bound * bytes * 0.875 / 3.2e9 - 1.0).abs() < 1e-3, "{words}: {bound}");
     }
     assert_eq!(rate(1, "another device"), None);
+    // 1024 work items of 32 lanes have 256 accesses in flight, four times those of a pass.
+    let with_pass = |accesses: u64| {
+        let point = point("gpu.apex_map", &format!("M = 1048576, L = 64, I = {accesses}"));
+        let outputs =
+            [(bounds::DEVICE_NAME.to_owned(), Value::from("a device")), ("items_used".into(), Value::Integer(1024))];
+        let outputs = BTreeMap::from(outputs);
+        let case = Case { limits: &limits, point: &point, outputs: &outputs, carrier: ("threads", ""), nodes: 1 };
+        let terms = bounds::terms(&case).expect("a family").limits;
+        terms.iter().find(|term| term.name == bounds::MEMORY).expect("a bound").rate
+    };
+    assert!((with_pass(64) / with_pass(256) - 4.0).abs() < 1e-9 && with_pass(256) == with_pass(1024));
 }
 
 #[test]

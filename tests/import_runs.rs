@@ -158,6 +158,36 @@ fn runs_of_stream_keep_their_threads_and_sizes() {
 }
 
 #[test]
+fn a_table_without_a_version_line_keeps_the_settings_above_it() {
+    let table = |count: u32, rate: f64, end: &str| {
+        let whole = stream(&threads(count, 1000), rate, end);
+        whole.lines().filter(|line| !line.contains("version")).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let failed = "Failed Validation on array a[], AvgRelAbsErr > epsilon";
+    let text = table(2, 20.0, VALID) + &table(4, 40.0, failed) + &table(8, 80.0, "") + &table(16, 160.0, VALID);
+    for text in [text.clone(), stream(&threads(1, 1000), 10.0, VALID) + &text] {
+        let (samples, notes) = import_text(&text);
+        for (ranks, rate) in [(2, 20e6), (8, 80e6), (16, 160e6)] {
+            let triad = format!("access == \"triad\" && P == {ranks} && status == \"ok\"");
+            assert_eq!(numbers(&samples, &triad, "bytes_per_second"), [rate], "{notes}");
+        }
+        assert_eq!(numbers(&samples, "P == 4 && status == \"wrong\"", "seconds").len(), 4, "validation failed");
+    }
+    let without_head = |text: &str| text.replacen("BabelStream\nVersion: 5.0\n", "", 1);
+    let babel = |threads: u32| {
+        without_head(&babel(
+            &format!("Implementation: OpenMP\nNumber of threads: {threads}\n"),
+            1000.0 * f64::from(threads),
+        ))
+    };
+    let (samples, _) = import_text(&(babel(2) + &babel(4)));
+    for ranks in [2, 4] {
+        let dot = format!("kernel == \"babelstream.dot\" && P == {ranks}");
+        assert_eq!(numbers(&samples, &dot, "bytes_per_second"), [1e9 * f64::from(ranks)]);
+    }
+}
+
+#[test]
 fn threads_of_hpcc_count_as_processes_and_each_run_is_a_sample() {
     let cut = hpcc(0.9, 1).split("StarSTREAM_Triad").next().expect("a part").to_owned();
     let (samples, notes) = import_text(&(hpcc(0.5, 8) + &hpcc(0.25, 8) + &cut));

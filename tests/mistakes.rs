@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 /// Words as a shell divides them, and a part of the answer. They run in a folder with results, a card, a sweep and a program.
-const MISTAKES: [(&str, &str); 92] = [
+const MISTAKES: [(&str, &str); 97] = [
     // Flags of other programs.
     ("run --threads 4 -o x", "apexmap run --threads 4 --out x"),
     ("run -v", "apexmap status RESULT"),
@@ -27,6 +27,11 @@ const MISTAKES: [(&str, &str); 92] = [
     ("run -n 4", "help: apexmap run --ranks 4"),
     ("run --resume", "run the same command again"),
     ("run --json", "apexmap query RESULT --format json"),
+    ("ab ./spmv true --ignore-failure", "help: apexmap ab ./spmv true --success 0,1"),
+    ("ab -i ./spmv true", "help: apexmap ab --success 0,1 ./spmv true"),
+    ("ab ./spmv true --min-runs 20", "help: apexmap ab ./spmv true --runs 20"),
+    ("ab ./spmv true -r 20", "help: apexmap ab ./spmv true --runs 20"),
+    ("ab ./spmv true -w 3", "help: apexmap ab ./spmv true --warmup 3"),
     ("run --lunches 5", "help: apexmap run --launches 5"),
     ("run --detach", "--submit, which submits"),
     ("query results/quickstart --filter 'P == 1'", "apexmap query results/quickstart --where 'P == 1'"),

@@ -207,6 +207,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         tasks: points.into_iter().enumerate().map(task).collect(),
     }

@@ -320,6 +320,21 @@ fn the_published_surface_of_a_device_is_predicted_from_its_card() {
     let smape = errors.iter().sum::<f64>() / errors.len() as f64;
     assert!((0.04..0.055).contains(&smape), "{smape}: docs/appendix/gpu.md says 5 %");
     assert!(errors.iter().all(|error| *error < 0.4), "{errors:?}");
+    // With these numbers, blocks of 4 and 16 random words are half as fast as words, and those of 64 cached words half as fast as long ones.
+    let mut slower = card.clone();
+    let (word, issue) = (card.get("memory_access_seconds").unwrap(), card.get("issue_seconds_per_byte").unwrap());
+    for (name, seconds) in [("short_block_seconds", 2.0 * word), ("index_seconds", 16.0 * issue)] {
+        slower.set(name, Number::new(seconds, "s", "given")).expect("a number");
+    }
+    let slower = model.parameters(&slower).expect("all numbers");
+    let ratio = |alpha: f64, block: f64| {
+        let x = [alpha, block, 134_217_728.0, 0.0];
+        model.predict(&x, &slower).value / model.predict(&x, &numbers).value
+    };
+    let ratios = [ratio(1.0, 1.0), ratio(1.0, 4.0), ratio(1.0, 64.0), ratio(0.001, 64.0), ratio(0.001, 4096.0)];
+    for (ratio, expected) in ratios.into_iter().zip([1.0, 0.5, 1.0, 0.5, 1.0]) {
+        assert!((ratio - expected).abs() < 0.03, "{ratios:?}");
+    }
     let variables = |source: f64| {
         let given = [("alpha", 0.1), ("L", 1.0), ("M", 1e8), ("index_source", source)];
         model.variables(&|name| given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value))

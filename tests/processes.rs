@@ -238,6 +238,7 @@ fn endless_job() -> Job {
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         tasks: vec![Task {
             key: "k".into(),

@@ -7,6 +7,8 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_measure::kernels::{self, Kernel, Ranks};
 use apexmap_results::disk::Folder;
+use apexmap_results::table::Table;
+use apexmap_theory::machine::{Card, Number};
 use std::process::{Command, Stdio};
 
 /// Words of the table. Few numbers of ranks divide it, and most buckets overflow it.
@@ -75,8 +77,10 @@ fn verify_tables(mpi: &Mpi, ranks: usize, streams: usize, points: Vec<Point>) {
             assert_eq!(sample.outputs["table_hash"].to_string(), expected, "{label}");
         }
         if let (Some(way), true) = (sample.point.params.get("within_node"), ranks > 1) {
-            let share = if *way == Value::from("memory") { 1.0 } else { 0.0 };
+            let (share, words) =
+                if *way == Value::from("messages") { (0.0, "by messages") } else { (1.0, "through memory") };
             assert_eq!(sample.outputs["memory_share_of_messages"].as_f64(), Some(share), "{label}");
+            assert_eq!(sample.outputs["message_way"], Value::from(words), "{label}");
         }
     }
 }
@@ -99,25 +103,65 @@ fn mpich_reproduces_the_sequential_tables_on_one_to_five_ranks() {
     }
 }
 
+/// Runs the hypercube on four ranks with this setting, further arguments and a variable in the environment.
+fn run_hypercube(mpi: &Mpi, setting: &str, arguments: &[&str], (name, value): (&str, &str)) -> Table {
+    let scratch = Scratch::new();
+    let (path, out) = (scratch.join("sweep.toml"), scratch.join("out"));
+    let text = format!(
+        "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 4\nN_words = \"64 kwords\"\n{setting}\n\
+         [launch]\ntransport = \"mpi\"\nlauncher = \"{}\"\nlaunches = 1\nworker = \"{}\"\n[repeat]\nmin = 1\n",
+        mpi.launcher,
+        mpi.worker().display()
+    );
+    std::fs::write(&path, text).unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    run.args(["run", "--no-report", "--out", out.to_str().unwrap(), path.to_str().unwrap()]);
+    run.args(arguments).env(name, value);
+    let _alone = lock_launches();
+    let output = run.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Folder::open(&out).unwrap().table().unwrap()
+}
+
 /// MPICH divides the ranks of this machine into two groups that count as nodes.
 #[test]
 fn updates_for_another_node_are_messages_and_the_others_go_through_memory() {
     needs!(Mpi);
-    let scratch = Scratch::new();
-    let (path, out) = (scratch.join("sweep.toml"), scratch.join("out"));
-    let text = format!(
-        "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 4\nN_words = \"64 kwords\"\nwithin_node = \"memory\"\n\
-         [launch]\ntransport = \"mpi\"\nlauncher = \"mpich\"\nlaunches = 1\nworker = \"{}\"\n[repeat]\nmin = 1\n",
-        MPICH.worker().display()
-    );
-    std::fs::write(&path, text).unwrap();
-    let mut run = Command::new(env!("CARGO_BIN_EXE_apexmap"));
-    run.args(["run", "--no-report", "--out", out.to_str().unwrap(), path.to_str().unwrap()])
-        .env("MPIR_CVAR_NUM_CLIQUES", "2");
-    let _alone = lock_launches();
-    let output = run.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let table = Folder::open(&out).unwrap().table().unwrap();
+    let table = run_hypercube(&MPICH, "", &[], ("MPIR_CVAR_NUM_CLIQUES", "2"));
     // Along one of the two dimensions the partner is on the same node.
     assert_eq!(["memory_share_of_messages", "errors"].map(|name| table.number(name, 0)), [0.5, 0.0]);
+    assert_eq!(table.word("message_way", 0), "through memory and by messages");
+}
+
+/// This component of Open MPI has no memory that ranks share.
+#[test]
+fn ranks_that_cannot_share_memory_exchange_messages() {
+    needs!(Mpi);
+    let table = run_hypercube(&OPEN_MPI, "", &[], ("OMPI_MCA_osc", "pt2pt"));
+    assert_eq!((table.word("message_way", 0), table.number("errors", 0)), ("by messages", 0.0));
+}
+
+#[test]
+fn long_messages_are_as_long_as_the_card_or_open_mpi_sends_eagerly() {
+    needs!(Mpi);
+    let scratch = Scratch::new();
+    let mut card = Card::new("a machine", "", "");
+    card.set("eager_bytes", Number::new(1000.0, "B", "given")).unwrap();
+    let file = scratch.join("card.toml");
+    std::fs::write(&file, card.to_toml()).unwrap();
+    let with_card = ["--card", file.to_str().unwrap(), "--card-of-another-host"];
+    let messages = "within_node = \"messages\"";
+    let cases: [(&Mpi, &str, &[&str], f64); 6] = [
+        (&OPEN_MPI, messages, &[], 496.0),
+        (&OPEN_MPI, messages, &with_card, 125.0),
+        (&OPEN_MPI, "within_node = \"messages\"\nmessage_words = 700", &with_card, 700.0),
+        (&OPEN_MPI, "", &with_card, 2064.0),
+        (&MPICH, messages, &[], 2064.0),
+        (&MPICH, messages, &with_card, 125.0),
+    ];
+    for (mpi, setting, arguments, words) in cases {
+        let table = run_hypercube(mpi, setting, arguments, ("APEXMAP_TEST", ""));
+        let values = ["longest_message_words", "errors"].map(|name| table.number(name, 0));
+        assert_eq!(values, [words, 0.0], "{} {setting} {arguments:?}", mpi.name);
+    }
 }

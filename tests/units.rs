@@ -18,6 +18,8 @@ fn a_number_that_is_rounded_up_to_the_next_prefix_has_it() {
     assert_eq!(quantity(999.4e6, Unit::PerSecond), "999 M/s");
     assert_eq!(bytes(1023.7 * 1024.0), "1 MiB");
     assert_eq!(si_number(-999.6), "-1k");
+    let times = [999.7e-6, 0.9999e-6, 0.9997, 119.7, 7199.0, -999.7e-6, 1234.0, 998.0e-6].map(seconds);
+    assert_eq!(times, ["1 ms", "1 us", "1 s", "2 min", "2 h", "-1 ms", "20.6 min", "998 us"]);
 }
 
 #[test]

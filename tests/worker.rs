@@ -42,6 +42,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         machine: None,
         resampled: Vec::new(),
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         tasks: tasks.into(),
     }
@@ -168,17 +169,26 @@ fn an_unreachable_width_ends_at_the_maximum_repetitions() {
 
 #[test]
 fn the_order_is_shuffled_in_each_round_and_depends_on_the_seed() {
+    let order = |job: Job| {
+        let mut schedule = Schedule::new(&job, "");
+        let next = || {
+            let index = schedule.next_point(true)?;
+            schedule.record(index, Some(1.0));
+            Some(index)
+        };
+        std::iter::from_fn(next).collect::<Vec<_>>()
+    };
     let job = job(1, times(8, 8));
-    let first = order(&work(&job));
-    assert_eq!(first, order(&work(&job)), "the same seed gives the same order");
+    let first = order(job.clone());
+    assert_eq!(first, order(job.clone()), "the same seed gives the same order");
     for round in first.chunks(10) {
         let mut visits: Vec<_> = round.chunks(2).map(<[_]>::to_vec).collect();
         visits.sort_unstable();
         assert_eq!(visits, [0, 1, 2, 3, 4].map(|point| [point; 2]), "a round visits every point for two runs");
     }
     assert!(first.chunks(10).any(|round| round != &first[..10]), "rounds differ: {first:?}");
-    assert_ne!(first, order(&work(&Job { seed: 12, ..job.clone() })));
-    assert_ne!(first, order(&work(&Job { block: 3, ..job })), "so do blocks");
+    assert_ne!(first, order(Job { seed: 12, ..job.clone() }));
+    assert_ne!(first, order(Job { block: 3, ..job }), "so do blocks");
 }
 
 #[test]
@@ -349,6 +359,23 @@ fn a_failed_point_is_not_repeated() {
 }
 
 #[test]
+fn a_run_that_continues_begins_with_the_points_without_a_sample() {
+    let mut job = job(1, times(3, 3));
+    for index in [0, 2, 3] {
+        job.tasks[index].seconds_so_far = vec![1.0; 2];
+    }
+    let mut schedule = Schedule::new(&job, "");
+    let order: Vec<usize> = std::iter::from_fn(|| {
+        let index = schedule.next_point(false)?;
+        schedule.record(index, Some(1.0));
+        Some(index)
+    })
+    .collect();
+    let first: BTreeSet<usize> = order[..2].iter().copied().collect();
+    assert_eq!((first, order.len()), (BTreeSet::from([1, 4]), 9), "{order:?}");
+}
+
+#[test]
 fn a_visit_has_two_runs_of_its_point_where_the_first_round_is_in_time() {
     let mut schedule = Schedule::new(&job(1, times(5, 5)), "");
     let mut order = Vec::new();
@@ -361,6 +388,18 @@ fn a_visit_has_two_runs_of_its_point_where_the_first_round_is_in_time() {
     assert_eq!(single.iter().collect::<BTreeSet<_>>().len(), 5, "each point once: {single:?}");
     assert_eq!((rest.len(), rest[0]), (20, single[4]), "the last visit of the first round has a second run");
     assert!(rest[1..19].chunks(2).all(|visit| visit[0] == visit[1]), "{rest:?}");
+}
+
+#[test]
+fn a_visit_ends_with_a_run_beside_another_program() {
+    let mut schedule = Schedule::new(&job(1, times(3, 3)), "");
+    let mut rounds = Vec::new();
+    while let Some(index) = schedule.next_point(true) {
+        rounds.push(index);
+        schedule.end_visit();
+        schedule.record(index, Some(1.0));
+    }
+    assert!(rounds.chunks(5).all(|round| round.iter().collect::<BTreeSet<_>>().len() == 5), "{rounds:?}");
 }
 
 proptest! {
@@ -378,7 +417,10 @@ proptest! {
             schedule.record(index, Some(1.0));
             let due = (0..runs.len()).filter(|&other| so_far[other] + runs[other] < min as usize);
             let (most, least) = (runs[index], due.map(|other| runs[other]).min().unwrap_or(usize::MAX));
-            prop_assert!(most <= least.saturating_add(1 + usize::from(twice)), "interleaved: no point runs ahead by a visit");
+            // Points without a sample have a round before the others.
+            let visits = 1 + usize::from(so_far.contains(&0));
+            let ahead = visits * (1 + usize::from(twice));
+            prop_assert!(most <= least.saturating_add(ahead), "interleaved: no point runs ahead by a visit");
         }
         let missing: Vec<_> = so_far.iter().map(|&n| (min as usize).saturating_sub(n)).collect();
         prop_assert_eq!(runs, missing);

@@ -174,7 +174,8 @@ pub fn plural(count: usize, noun: &str) -> String {
 }
 
 pub fn seconds(value: f64) -> String {
-    match value.abs() {
+    // The printed digits choose the unit: 999.9 us are 1 ms.
+    match round_to_digits(value.abs(), 3) {
         v if !v.is_finite() => "-".into(),
         0.0 => "0 s".into(),
         v if v < 1e-6 => format!("{} ns", short_number(value * 1e9)),

@@ -28,6 +28,8 @@ struct FlagWish {
     names: Vec<String>,
     #[serde(default)]
     flags: Vec<String>,
+    #[serde(default)]
+    has_no_value: bool,
     otherwise: String,
 }
 
@@ -169,7 +171,7 @@ impl<'a> Line<'a> {
             return Some(wish.otherwise.clone());
         };
         let joined = self.words[place].split_once('=').map(|(_, value)| value);
-        let takes_next = joined.is_none() && !example.is_empty() && target != "--format";
+        let takes_next = joined.is_none() && !example.is_empty() && target != "--format" && !wish.has_no_value;
         let next = self.words.get(place + 1).filter(|word| takes_next && !word.starts_with('-') && !is_sweep(word));
         // The user's value has another form than these examples.
         let own = joined.or(next.map(String::as_str)).filter(|_| !example.contains(['\'', '=']));

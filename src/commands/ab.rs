@@ -6,6 +6,7 @@ use super::run_command::ProgramOptions;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::interrupt::{Interrupt, signal_name};
+use apexmap_base::programs::find_on_path;
 use apexmap_base::shell::command_line;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::{Unit, amount, plural};
@@ -197,6 +198,12 @@ impl Arguments {
         let specification: Specification =
             table.try_into().map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
         specification.check().map_err(fault)?;
+        let programs = [&specification.command, &specification.setup, &specification.cleanup];
+        let missing = programs.map(|words| words.first().filter(|name| find_on_path(name).is_none()).cloned());
+        if let Some(name) = missing.into_iter().flatten().next() {
+            let help = "check its name and the PATH or, if it is a file, that it exists and is executable";
+            return Err(Error::environment(format!("there is no program {name} for {text}"), help));
+        }
         Ok(specification)
     }
 

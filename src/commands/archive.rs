@@ -1,6 +1,6 @@
 //! `apexmap archive`: packs a result into one file for a ticket, a paper or another machine.
 
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::{Folder, archive};
@@ -24,6 +24,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let name = arguments.result.file_name().unwrap_or("result".as_ref());
     let default = || Path::new(&format!("{}.tar.gz", name.to_string_lossy())).to_owned();
     let target = arguments.out.clone().unwrap_or_else(default);
+    if ![".tar.gz", ".tgz"].iter().any(|ending| target.to_string_lossy().ends_with(ending)) {
+        let named = target.with_extension("").display().to_string();
+        let message = format!("{} does not end in .tar.gz: an archive is a compressed tar file", target.display());
+        return Err(Error::input(message, format!("write --out {}.tar.gz", named.trim_end_matches(".tar"))));
+    }
     let archived = archive::write(&folder, &target)?;
     let (files, bytes) = (plural(archived.files, "file"), units::bytes(archived.bytes as f64));
     print(&format!("packed {files} ({bytes}) of {} into {}\n", archived.name, target.display()))

@@ -144,6 +144,9 @@ fn measure(arguments: &Arguments) -> Result<()> {
     let node = if arguments.launcher.is_none() { calibrate::node_probes(&host, cores) } else { Vec::new() };
     let mut probes = [calibrate::probes(&host, cores), node].concat();
     let mut shapes = calibrate::shapes(&host, cores);
+    if arguments.launcher.is_some() {
+        shapes.extend(calibrate::eager::probes());
+    }
     if let Some(source) = hosts::choose_source(&arguments.hosts, arguments.hostfile.as_deref()) {
         let hosts = source.read()?;
         let each = hosts.ranks_per_node(arguments.ranks_per_node.map(|ranks| ranks as usize))?;

@@ -71,8 +71,8 @@ pub struct Arguments {
     /// Select samples of all results; given twice, both conditions must be true
     #[arg(long = "where", value_name = "CONDITION")]
     conditions: Vec<String>,
-    /// Exit with code 5 if a condition is met. slower=5%: points of the second result are slower by more than 5 %, beyond their
-    /// uncertainty, or did not finish (code 4 if the check could hardly detect that); noisy: a machine was disturbed
+    /// Exit with code 5 if a condition is met. slower=5%: points of another result are slower than in the first by more than 5 %, beyond
+    /// their uncertainty, or did not finish (code 4 if the check could hardly detect that); noisy: a machine was disturbed
     #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
     fail_if: Vec<String>,
     /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE
@@ -127,25 +127,31 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(text) = environment_differences(&machines) {
         note(&format!("note: {text}"));
     }
-    let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
+    let checks = limit.map(|limit| regression::check_each(&comparison, limit)).transpose()?.unwrap_or_default();
     if !arguments.no_page {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
         let entries = machines.iter().map(compare_folder::record_entry).collect();
         compare_folder::prepare(&folder, entries, arguments.replace)?;
-        let made = write_page(arguments, &folder, &comparison, check.as_ref())?;
+        let made = write_page(arguments, &folder, &comparison, &checks)?;
         // With --json, standard output contains only the check.
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     } else if arguments.fail_if.is_empty() {
         print(&sections::text(&comparison)?)?;
     }
-    if let Some(check) = &check {
-        let printed = if arguments.no_page { Vec::new() } else { comparison.warnings() };
-        if arguments.json { print_data(&pretty(check)?)? } else { print(&check::text(check, &printed))? }
+    match checks.as_slice() {
+        [only] if arguments.json => print_data(&pretty(only)?)?,
+        several if arguments.json => print_data(&pretty(&several)?)?,
+        several => {
+            let printed = if arguments.no_page { Vec::new() } else { comparison.warnings() };
+            print(&several.iter().map(|check| check::text(check, &printed)).collect::<String>())?;
+        }
     }
     if noisy {
         require_quiet(&comparison)?;
     }
-    check.as_ref().map_or(Ok(()), report_verdict)
+    // A slow result counts before one that is undecided.
+    let (failed, others): (Vec<_>, Vec<_>) = checks.iter().partition(|check| check.verdict == Outcome::Failed);
+    failed.into_iter().chain(others).try_for_each(report_verdict)
 }
 
 fn with_choices<'a>(arguments: &Arguments, comparison: Comparison<'a>) -> Result<Comparison<'a>> {
@@ -222,10 +228,10 @@ fn write_page(
     arguments: &Arguments,
     folder: &Path,
     comparison: &Comparison,
-    check: Option<&RegressionCheck>,
+    checks: &[RegressionCheck],
 ) -> Result<String> {
     make_style_folder(&folder.join("figures"), arguments.style)?;
-    let made = sections::write(comparison, folder, &shell::command_line(), check)?;
+    let made = sections::write(comparison, folder, &shell::command_line(), checks)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }
 
@@ -270,13 +276,17 @@ fn read_machines(inputs: &[String], conditions: &[String]) -> Result<Vec<Machine
     Ok(cards.iter().filter_map(next).collect())
 }
 
-fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
-    if !cards.is_empty() && cards.len() != machines.len() {
-        return Err(Error::input(
-            format!("--cards has {} for {}", plural(cards.len(), "card"), plural(machines.len(), "machine")),
-            "give one card per machine, separated by commas; an empty entry keeps a result's own card",
-        ));
+fn check_count(flag: &str, noun: &str, entries: &[String], machines: &[Machine]) -> Result<()> {
+    if entries.is_empty() || entries.len() == machines.len() {
+        return Ok(());
     }
+    let (given, machines) = (plural(entries.len(), noun), plural(machines.len(), "machine"));
+    let help = format!("give one {noun} per machine, separated by commas; an empty entry keeps a result's own {noun}");
+    Err(Error::input(format!("{flag} has {given} for {machines}"), help))
+}
+
+fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
+    check_count("--cards", "card", cards, machines)?;
     for (machine, card) in machines.iter_mut().zip(cards).filter(|(_, card)| !card.is_empty()) {
         machine.card = Some(Card::find(card)?);
     }
@@ -284,15 +294,11 @@ fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
 }
 
 fn give_cores(machines: &mut [Machine], cores: &[String]) -> Result<()> {
-    let next = "give one number per machine, separated by commas; an empty entry keeps a result's own number";
-    if !cores.is_empty() && cores.len() != machines.len() {
-        let (given, machines) = (plural(cores.len(), "number"), plural(machines.len(), "machine"));
-        return Err(Error::input(format!("--cores has {given} for {machines}"), next));
-    }
+    check_count("--cores", "number", cores, machines)?;
     for (machine, text) in machines.iter_mut().zip(cores).filter(|(_, text)| !text.is_empty()) {
         let number = text.parse().ok().filter(|cores| *cores > 0);
-        machine.cores =
-            Some(number.ok_or_else(|| Error::input(format!("--cores {text} is not a number of cores"), next))?);
+        let wrong = || Error::input(format!("--cores {text} is not a number of cores"), "write --cores 16,32");
+        machine.cores = Some(number.ok_or_else(wrong)?);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::opened::Opened;
 use super::parser;
 use super::selection::{Selection, column, names};
-use apexmap_base::error::Result;
+use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print};
 use apexmap_draw::figure::{self, Style};
 use apexmap_draw::plot::{self, FigureKind, Request};
@@ -114,6 +114,7 @@ fn draw(arguments: &Arguments) -> Result<()> {
         }
         None => {
             let figures = Folder::open(&arguments.result)?.figures();
+            std::fs::create_dir_all(&figures).map_err(|error| Error::file("create", &figures, error))?;
             ["svg", "png"].map(|end| figures.join(&arguments.kind).with_extension(end)).to_vec()
         }
     };

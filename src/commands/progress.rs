@@ -90,26 +90,17 @@ impl Progress {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// The part of the budget that has passed, in seconds, and the budget.
-    fn spent(&self) -> Option<(f64, f64)> {
-        let budget = self.repeat.budget_seconds?;
-        Some(((self.elapsed_seconds() - self.waited).clamp(0.0, budget), budget))
-    }
-
-    /// The samples, the remaining time, and the points done; with a budget its passed time, and the points that have a sample. The
-    /// budget of a stage is a limit that it seldom needs.
+    /// The samples, the remaining time, and the points done; with a budget, which is seldom needed to its end, its passed time and
+    /// the points that have a sample.
     fn counts(&self, left: f64, samples: f64) -> String {
-        if let Some((passed, budget)) = self.spent() {
-            if let Some(stage) = self.stage {
-                let (passed, left) = (units::seconds(passed.floor()), describe_seconds(left));
-                return format!("{stage}: {passed} so far, {left} left; {}", self.counts.coverage_text());
-            }
-            let (passed, budget) = (units::seconds(passed.floor()), units::seconds(budget));
-            return format!("{passed} of {budget}, {}", self.counts.coverage_text());
+        let (elapsed, left) = (self.elapsed_seconds(), describe_seconds(left));
+        if let Some(budget) = self.repeat.budget_seconds {
+            let passed = units::seconds((elapsed - self.waited).clamp(0.0, budget).floor());
+            let stage = self.stage.map_or_else(String::new, |stage| format!("{stage}: "));
+            return format!("{stage}{passed} so far, {left} left; {}", self.counts.coverage_text());
         }
         let (samples, points) = (self.counts.samples_text(samples), self.counts.points_text());
-        let elapsed = units::seconds(self.elapsed_seconds().floor());
-        format!("{samples}, {} left, {points}, {elapsed} so far", describe_seconds(left))
+        format!("{samples}, {left} left, {points}, {} so far", units::seconds(elapsed.floor()))
     }
 
     fn current_point(&self) -> String {
@@ -139,17 +130,12 @@ impl Progress {
         let elapsed = self.elapsed_seconds();
         let outlook = self.forecast.outlook(elapsed);
         let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.current_point());
-        let (spent, health) = (self.spent(), &self.health);
+        let health = &self.health;
         match &mut self.view {
             Some(view) => {
-                let measured = self.counts.samples as f64;
-                let share = measured / (measured + outlook.samples).max(1.0);
+                let passed = elapsed - self.waited;
                 // The bar never moves back, although the forecast can grow.
-                let of_time = spent.map_or(share, |(passed, budget)| match self.stage {
-                    Some(_) => passed / (passed + outlook.seconds).max(1.0),
-                    None => passed / budget,
-                });
-                self.filled = self.filled.max(of_time);
+                self.filled = self.filled.max(passed / (passed + outlook.seconds).max(1.0));
                 view.draw(self.filled, &[&counts, &now, health]);
             }
             None if health.is_empty() => note(&format!("{counts}; {now}")),

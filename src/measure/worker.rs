@@ -55,6 +55,9 @@ pub struct Job {
     /// For the record of the launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// Of the result's card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eager_bytes: Option<usize>,
     /// For simulated ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
@@ -213,6 +216,7 @@ fn run_job<C: Collectives>(
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
     let job = &broadcast_job(comm, job)?;
     require_ranks(job, comm.size())?;
+    comm.set_eager_bytes(job.eager_bytes);
     let tasks: Vec<(&Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((require_runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.announce_words(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);

@@ -60,6 +60,8 @@ pub enum Posting {
 choice! {
     /// Between the ranks of a node.
     pub enum Path {
+        /// Memory if the ranks of a node can share it.
+        Auto = "auto",
         Messages = "messages",
         /// The ranks of a node share it: the sender copies a message once, and the receiver reads it there.
         Memory = "memory",
@@ -106,6 +108,7 @@ pub trait Outbox {
     fn ready(&mut self) -> bool;
     /// Copies `words` and sends them. Returns `false` without sending if all handles are busy or the receiver has no room.
     fn send(&mut self, receiver: usize, words: &[u64]) -> bool;
+    /// Not [`Path::Auto`].
     fn path(&self, receiver: usize) -> Path;
 }
 

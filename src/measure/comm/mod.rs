@@ -45,6 +45,16 @@ pub trait Comm {
     fn placement_order(&self) -> PlacementOrder {
         PlacementOrder::default()
     }
+    /// Length in bytes up to which messages are sent without a rendezvous, if some of this program's messages on this path are longer and
+    /// it is known.
+    fn eager_bytes(&self, path: Path) -> Option<usize> {
+        let _ = path;
+        None
+    }
+    /// Sets this length to that of the machine's card.
+    fn set_eager_bytes(&self, bytes: Option<usize>) {
+        let _ = bytes;
+    }
     /// Seconds since an arbitrary moment in the past. Under MPI this is `MPI_Wtime`.
     fn wall_time(&self) -> f64;
     /// The smallest difference between readings of the clock, in seconds.

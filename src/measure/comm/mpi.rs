@@ -12,7 +12,7 @@ mod receives;
 mod window;
 
 use super::arena::Arena;
-use super::{Collectives, Comm, Tag};
+use super::{Collectives, Comm, Path, Tag};
 use crate::affinity;
 use crate::hardware::PlacementOrder;
 use apexmap_base::crash::describe_panic;
@@ -23,7 +23,7 @@ use mpi::ffi;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives, Root};
 use nix::libc;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,6 +33,8 @@ use std::time::Duration;
 
 /// Each kind of message has a separate communicator.
 const MESSAGE_TAG: c_int = 0;
+/// Between the ranks of a node: `btl_vader_eager_limit` and `btl_sm_eager_limit` are 4 KiB, with a header of less than 128 bytes.
+const OPEN_MPI_EAGER_BYTES: usize = (4 << 10) - 128;
 
 pub struct MpiComm {
     world: SimpleCommunicator,
@@ -40,6 +42,8 @@ pub struct MpiComm {
     size: usize,
     node: node::Node,
     oversubscribed: bool,
+    /// Of the machine's card.
+    eager_bytes: Cell<Option<usize>>,
     lists: RefCell<collective::ExchangeLists>,
     /// In the order of their creation, which is equal on all ranks.
     channels: RefCell<Vec<(Tag, Rc<Channel>)>>,
@@ -98,6 +102,7 @@ impl MpiComm {
             size,
             node,
             oversubscribed,
+            eager_bytes: Cell::default(),
             lists: RefCell::default(),
             channels: RefCell::default(),
             universe: Rc::new(universe),
@@ -198,6 +203,16 @@ impl Comm for MpiComm {
 
     fn is_oversubscribed(&self) -> bool {
         self.oversubscribed
+    }
+
+    fn eager_bytes(&self, path: Path) -> Option<usize> {
+        let on_one_node = self.ranks_on_node() == self.size;
+        let library = || (on_one_node && Self::library().starts_with("Open MPI")).then_some(OPEN_MPI_EAGER_BYTES);
+        self.eager_bytes.get().or_else(library).filter(|_| !on_one_node || path == Path::Messages)
+    }
+
+    fn set_eager_bytes(&self, bytes: Option<usize>) {
+        self.eager_bytes.set(bytes);
     }
 
     fn wall_time(&self) -> f64 {

@@ -31,12 +31,18 @@ thread_local! {
 struct Observation {
     counters: Option<Counters>,
     energy: Option<Energy>,
+    /// When the run began, with its warm-up.
+    begun: Option<ThreadTimes>,
     started: Option<Reading>,
     /// For the latest timed region.
     facts: Option<Facts>,
     /// The canary of the device that the run uses.
     device: Facts,
 }
+
+/// Run delay of a whole run, as a share, above which a program shares the core. It can miss a timed region of a millisecond, but has
+/// displaced what the warm-up left in the caches.
+pub const SHARED_CORE: f64 = 0.1;
 
 struct Reading {
     thread: ThreadTimes,
@@ -67,6 +73,10 @@ impl Observation {
         let long_enough = facts.get(Fact::WatchedSeconds) >= Some(energy::MIN_SECONDS);
         let energy_joules = started.joules.zip(joules).map(|(before, after)| after - before);
         facts.set(Fact::EnergyJoules, energy_joules.filter(|_| long_enough));
+        let whole_run = self.begun.as_ref().and_then(|begun| thread_times.facts_since(begun).get(Fact::RunDelayShare));
+        if let Some(share) = whole_run.filter(|&share| share > SHARED_CORE) {
+            facts.set(Fact::RunDelayShare, facts.get(Fact::RunDelayShare).map(|timed| timed.max(share)));
+        }
         self.facts = Some(facts);
     }
 }
@@ -112,7 +122,8 @@ impl Observer {
         let energy = if is_first { Energy::open(Path::new("/")) } else { None };
         // If ranks share a core, every context switch would have to save and restore the counters.
         let counters = if comm.is_oversubscribed() { None } else { Counters::hardware() };
-        OBSERVATION.set(Some(Observation { counters, energy, started: None, facts: None, device: Facts::default() }));
+        let (begun, started, facts, device) = (None, None, None, Facts::default());
+        OBSERVATION.set(Some(Observation { counters, energy, begun, started, facts, device }));
         Self {
             canary: Canary::new(),
             host: is_first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::this_machine().threads.len())),
@@ -130,6 +141,7 @@ impl Observer {
         OBSERVATION.with_borrow_mut(|observation| {
             if let Some(observation) = observation {
                 (observation.facts, observation.device) = (None, Facts::default());
+                observation.begun = Some(ThreadTimes::read());
                 observation.start();
             }
         });

@@ -1,9 +1,10 @@
 use super::schedule::Schedule;
 use super::{Job, unix_seconds, write_event};
 use crate::kernels;
+use crate::observer::SHARED_CORE;
 use crate::progress;
 use crate::provenance;
-use apexmap_base::disturbance::Facts;
+use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::MemoryPlacement;
@@ -121,6 +122,9 @@ impl<'a> Root<'a> {
             seconds,
             outputs,
         };
+        if sample.disturbance.get(Fact::RunDelayShare).is_some_and(|share| share > SHARED_CORE) {
+            self.schedule.end_visit();
+        }
         self.schedule.record(index, kernels::repeated_value(&sample));
         write_event(&Event::Sample(Box::new(sample)))
     }

@@ -57,10 +57,19 @@ impl Schedule {
         }
         if self.round.is_empty() {
             self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
+            // In a run that continues, points without a sample come first.
+            if self.first_round_share() < 1.0 {
+                self.round.retain(|&index| self.values_by_point[index].is_empty());
+            }
             self.round.shuffle(&mut self.random);
         }
         self.visited = self.round.pop();
         self.visited
+    }
+
+    /// Lets the next run have a warm-up of its own, because another program had the core.
+    pub fn end_visit(&mut self) {
+        self.visited = None;
     }
 
     /// The fraction of the points that need no first run any more.

@@ -19,32 +19,25 @@ pub enum Origin {
     Published,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// Predicted by a model outside of the domain of a number.
-    Extrapolated,
-    /// Predicted by a model where the numbers of the card hold.
-    Predicted,
-    Printed,
+apexmap_base::words! {
+    #[derive(PartialOrd, Ord)]
+    pub enum Source {
+        /// Predicted by a model outside of the domain of a number.
+        Extrapolated = "extrapolated",
+        /// Predicted by a model where the numbers of the card hold.
+        Predicted = "predicted",
+        Printed = "published",
+    }
 }
 
 impl Source {
     /// Has the word of the source; the column `origin` describes it.
     pub const COLUMN: &str = "rate_source";
-    const ALL: [Self; 3] = [Self::Extrapolated, Self::Predicted, Self::Printed];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Printed => "published",
-            Self::Predicted => "predicted",
-            Self::Extrapolated => "extrapolated",
-        }
-    }
 
     /// None if the samples were measured or simulated.
     pub fn of_samples(samples: &Samples) -> BTreeSet<Self> {
         let words = samples.words(Self::COLUMN);
-        Self::ALL.into_iter().filter(|source| words.iter().any(|word| *word == source.word())).collect()
+        Self::ALL.into_iter().filter(|source| words.iter().any(|word| *word == source.name())).collect()
     }
 }
 
@@ -152,7 +145,7 @@ impl Machine {
     }
 
     pub fn origins(&self, source: Source) -> Vec<String> {
-        let of_source = self.samples.with_word(Source::COLUMN, &[source.word()]);
+        let of_source = self.samples.with_word(Source::COLUMN, &[source.name()]);
         of_source.words("origin").into_iter().map(str::to_owned).collect()
     }
 

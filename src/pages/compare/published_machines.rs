@@ -85,7 +85,7 @@ pub fn find_printed(name: &str) -> Result<Option<Machine>> {
         return Ok(None);
     }
     let machine = machine(name, Card::find(name)?, &[])?;
-    let samples = machine.samples.with_word(Source::COLUMN, &[Source::Printed.word()]);
+    let samples = machine.samples.with_word(Source::COLUMN, &[Source::Printed.name()]);
     Ok((!samples.is_empty()).then_some(Machine { samples, ..machine }))
 }
 
@@ -128,7 +128,7 @@ fn samples(rates: &[Rate]) -> Samples {
             table.set("bytes_per_second", &Value::Real(rate.rate));
         }
         table.set("status", &Value::from("ok"));
-        table.set(Source::COLUMN, &Value::from(rate.source.word()));
+        table.set(Source::COLUMN, &Value::from(rate.source.name()));
         table.set("origin", &Value::from(rate.origin.as_str()));
     }
     table.finish().into()

@@ -8,7 +8,8 @@
 //! undecided. A disturbance of the new result leaves undecided what it may explain. One of the base may hide a slowdown, so what could
 //! have been found grows by its cost, if that is known.
 
-use super::comparison::{Comparison, Warning};
+use super::comparison::{Comparison, Warning, compare};
+use super::machine::Machine;
 use super::points::list_first;
 use super::ratio::{Basis, FALSE_FINDINGS, ratio, shift, weaken};
 use super::verdict;
@@ -81,22 +82,12 @@ pub const FAR: f64 = 3.0;
 /// With [`FAR`]: three times a limit of 0 would leave every check without findings undecided.
 const SMALLEST_LIMIT: f64 = 0.01;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    Passed,
-    Failed,
-    /// It found none, but could have found only a large one, or a disturbance may explain what it found.
-    Undecided,
-}
-
-impl Outcome {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Undecided => "undecided",
-        }
+apexmap_base::words! {
+    pub enum Outcome {
+        Passed = "passed",
+        Failed = "failed",
+        /// It found none, but could have found only a large one, or a disturbance may explain what it found.
+        Undecided = "undecided",
     }
 }
 
@@ -153,13 +144,22 @@ struct Test {
     smallest_p: f64,
 }
 
-pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
-    let [base, new] = comparison.machines else {
-        return Err(Error::input(
-            format!("--fail-if compares two results, but {} were given", comparison.machines.len()),
-            "name two results: apexmap compare BASE NEW --fail-if slower=5%",
-        ));
+/// Each further machine against the first. The checks share the false findings, so that more of them give no more false alarms.
+pub fn check_each(comparison: &Comparison, limit: SlowdownLimit) -> Result<Vec<RegressionCheck>> {
+    let (base, others) = (&comparison.machines[0], &comparison.machines[1..]);
+    let false_findings = FALSE_FINDINGS / others.len() as f64;
+    if others.len() == 1 {
+        return Ok(vec![check(comparison, limit, false_findings)?]);
+    }
+    let check_one = |new: &Machine| {
+        let pair = [base.clone(), new.clone()];
+        check(&compare(&pair, comparison.matching.clone())?, limit, false_findings)
     };
+    others.iter().map(check_one).collect()
+}
+
+fn check(comparison: &Comparison, limit: SlowdownLimit, false_findings: f64) -> Result<RegressionCheck> {
+    let [base, new] = comparison.machines else { return Err(Error::internal("a check has two sides")) };
     let (done, not_finished, mut untested) = test_points(comparison, limit);
     if done.is_empty() && not_finished.is_empty() {
         return Err(Error::input(
@@ -171,7 +171,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     let (done, left_out) = split_by_launches(comparison, done, (&base.given, &new.given))?;
     untested += left_out.len();
     warnings.extend(list_single_launches(&left_out, done.len() + left_out.len()));
-    warnings.extend(check_power(&done, (&base.given, &new.given))?);
+    warnings.extend(check_power(&done, (&base.given, &new.given), false_findings)?);
     let missing = comparison.unmatched_points().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
         warnings.push(format!(
@@ -183,7 +183,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     }
     let adjust = |p: fn(&Test) -> f64| adjust_p_values(&done.iter().map(p).collect::<Vec<_>>());
     let (slower, beyond) = (adjust(|test| test.tested.p), adjust(|test| test.p_beyond_disturbance));
-    let count_findings = |q: &[f64]| q.iter().filter(|q| **q <= FALSE_FINDINGS).count();
+    let count_findings = |q: &[f64]| q.iter().filter(|q| **q <= false_findings).count();
     let explained = count_findings(&slower).saturating_sub(count_findings(&beyond));
     let (tested, smallest_found) = (done.len(), smallest_found(&done, limit));
     let failed = count_findings(&beyond) > 0 || !not_finished.is_empty();
@@ -191,7 +191,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     let reservations = reservations(comparison, verdict, explained);
     let findings = done.into_iter().zip(slower.into_iter().zip(beyond));
     let mut slower: Vec<TestedPoint> = findings
-        .filter(|(_, (_, beyond))| *beyond <= FALSE_FINDINGS)
+        .filter(|(_, (_, beyond))| *beyond <= false_findings)
         .map(|(test, (q, _))| TestedPoint { q, ..test.tested })
         .collect();
     slower.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
@@ -202,7 +202,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
         verdict,
         exact: comparison.is_exact(),
         smallest_found,
-        false_findings: FALSE_FINDINGS,
+        false_findings,
         slower,
         explained,
         reservations,
@@ -311,7 +311,7 @@ fn list_single_launches(points: &[String], total: usize) -> Option<String> {
 }
 
 /// Warns of single launches; fails if no slowdown could be found with these samples.
-fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
+fn check_power(done: &[Test], (base, new): (&str, &str), false_findings: f64) -> Result<Vec<String>> {
     let single = done.iter().filter(|test| !test.tested.basis.includes_launches()).count();
     if single == 0 {
         return Ok(Vec::new());
@@ -325,7 +325,7 @@ fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> 
     let mut least: Vec<f64> = done.iter().map(|test| test.smallest_p).collect();
     least.sort_by(f64::total_cmp);
     let total = least.len() as f64;
-    let needed = (1..=least.len()).find(|k| least[k - 1] <= FALSE_FINDINGS * *k as f64 / total);
+    let needed = (1..=least.len()).find(|k| least[k - 1] <= false_findings * *k as f64 / total);
     match needed {
         None => Err(Error::input(
             format!(

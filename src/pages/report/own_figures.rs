@@ -86,6 +86,7 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Option<Pic
     if let Figure::Curves(curves) = &mut drawn
         && wanted.ideal
     {
+        curves.series.iter_mut().filter(|only| only.label.is_empty()).for_each(|only| only.label = "measured".into());
         curves.series.extend(ideal_scaling(&curves.series, request.z.ends_with("_per_rank")));
         caption.push_str(" Ideal scaling: the highest rate of the fewest ranks, times the ranks.");
     }

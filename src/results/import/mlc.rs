@@ -2,6 +2,7 @@
 
 use super::stream::KERNEL;
 use super::values::{Row, Statistic, Values, scale};
+use apexmap_base::units::{self, Unit};
 
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Part {
@@ -143,12 +144,6 @@ fn peak(line: &str) -> Option<Row> {
 
 /// Returns the bytes of `Using buffer size of 2000.000MiB`. A size per thread is of another kind.
 fn buffer_bytes(line: &str) -> Option<u64> {
-    let size = line.strip_prefix("Using buffer size of")?.trim();
-    let (number, unit) = size.split_at(size.find(|c: char| c.is_alphabetic())?);
-    let scale = match unit {
-        "MiB" | "MB" => 1024.0 * 1024.0,
-        "KiB" | "KB" => 1024.0,
-        _ => return None,
-    };
-    number.trim().parse::<f64>().ok().map(|number| (number * scale) as u64)
+    let size = line.strip_prefix("Using buffer size of")?.replace("KB", "KiB").replace("MB", "MiB");
+    units::parse(&size, Unit::Bytes).ok().map(|bytes| bytes as u64)
 }

@@ -1,13 +1,12 @@
-//! Outputs of other benchmark programs as results. Each reader is one file, and one line in [`READERS`].
+//! Outputs of other benchmark programs as results. Each reader is one line in [`READERS`]; those of similar
+//! tables share a file.
 //!
 //! A file is a list of runs (`runs.rs`), each with its own header and read alone. The `samples.parquet` of an imported result holds
 //! one row per value, and a copy of each file is next to it. Kernels, parameters and units are apexmap's where it has the quantity;
 //! other kernels are named after the program, as in `osu.allreduce`. Whatever a header names is a parameter, so that runs which
 //! differ in it stay apart. A parameter that the file does not give stays absent.
 
-mod babelstream;
 mod hpcc;
-mod imb;
 mod mlc;
 mod osu;
 pub mod recognise;
@@ -42,27 +41,27 @@ pub const READERS: [Reader; 6] = [
         has_one_table: true,
         read: hpcc::read,
     },
-    Reader { name: "OSU Micro-Benchmarks", heads: &["# osu "], tables: &[], has_one_table: true, read: osu::read },
+    Reader { name: "OSU Micro-Benchmarks", heads: &["# osu "], tables: &[], has_one_table: true, read: osu::read_osu },
     Reader {
         name: "Intel MPI Benchmarks",
         heads: &["intel(r) mpi benchmark", "intel (r) mpi benchmark"],
         tables: &["# benchmarking "],
         has_one_table: false,
-        read: imb::read,
+        read: osu::read_imb,
     },
     Reader {
         name: "BabelStream",
         heads: &["babelstream\n", "gpu-stream\n"],
         tables: &["function    mbytes/sec", "function    mibytes/sec", "function,num_times"],
         has_one_table: true,
-        read: babelstream::read,
+        read: stream::read_babelstream,
     },
     Reader {
         name: "STREAM",
         heads: &["stream version", "stream benchmark implementation"],
         tables: &["best rate mb/s", "rate (mb/s)"],
         has_one_table: true,
-        read: stream::read,
+        read: stream::read_stream,
     },
     Reader {
         name: "Intel Memory Latency Checker",

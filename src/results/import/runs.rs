@@ -30,9 +30,12 @@ pub fn find_reader(text: &str) -> Option<&'static Reader> {
     split(&without_labels(text)).first().map(|(reader, _)| *reader)
 }
 
+/// In lower case, the starts of lines that end a table. What follows belongs to the next one.
+const TABLE_ENDS: [&str; 4] = ["triad", "dot", "nstream", "end of summary section."];
+
 fn split(text: &str) -> Vec<(&'static Reader, &str)> {
     let (mut starts, mut offset): (Vec<(usize, &'static Reader)>, usize) = (Vec::new(), 0);
-    let (mut has_table, mut is_in_stream_of_hpcc) = (false, false);
+    let (mut has_table, mut is_in_stream_of_hpcc, mut table_end) = (false, false, 0);
     for line in text.split_inclusive('\n') {
         let lower = line.to_lowercase();
         let contains_one = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
@@ -44,14 +47,17 @@ fn split(text: &str) -> Vec<(&'static Reader, &str)> {
             let is_table = contains_one(reader.tables);
             let is_start = contains_one(reader.heads) || is_table && (!is_open || has_table && reader.has_one_table);
             if is_start && (is_open || !is_in_stream_of_hpcc) {
-                // Settings may precede the first table.
-                starts.push((if is_table && starts.is_empty() { 0 } else { offset }, reader));
+                // Settings may precede a table.
+                let has_settings = is_table && starts.last().is_none_or(|(start, _)| *start < table_end);
+                starts.push((if has_settings { table_end } else { offset }, reader));
                 (has_table, is_in_stream_of_hpcc) = (is_table, false);
                 break;
             }
             has_table |= is_open && is_table;
         }
         offset += line.len();
+        let is_end = contains_one(&["validat"]) || TABLE_ENDS.iter().any(|start| lower.trim_start().starts_with(start));
+        table_end = if has_table && is_end { offset } else { table_end };
     }
     let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([text.len()]);
     let runs = starts.iter().zip(ends).map(|((start, reader), end)| (*reader, &text[*start..end]));

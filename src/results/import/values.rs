@@ -1,11 +1,10 @@
 //! Values of another program, and the table that is made from them.
 
-use crate::table::Table;
-use crate::table::column::Column;
 use crate::table::columns::{IMPORTED_FROM, STATISTIC, own_name};
+use crate::table::{Table, TableBuilder};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 apexmap_base::words! {
     /// What a value is: the best of several runs, a mean, or one of the samples.
@@ -106,90 +105,53 @@ impl Row {
 }
 
 /// Makes the table of runs, each with its name and as a launch. Columns before [`IMPORTED_FROM`] identify the point.
-pub fn tabulate(files: &[(String, Values)]) -> Table {
-    let rows: Vec<(usize, &Row)> = files
-        .iter()
-        .enumerate()
-        .flat_map(|(file, (_, values))| values.rows.iter().map(move |row| (file, row)))
-        .collect();
-    let mut runs: HashMap<(usize, String), u64> = HashMap::new();
-    let repetitions: Vec<u64> = rows
-        .iter()
-        .map(|(file, row)| {
-            let count = runs.entry((*file, row.key())).or_default();
-            *count += 1;
-            *count - 1
-        })
-        .collect();
-    let keys: Vec<String> = rows.iter().map(|(_, row)| row.key()).collect();
-    let mut table = Table::default();
-    let words = |word: &dyn Fn(usize, &Row) -> Option<String>| {
-        let words: Vec<Option<String>> = rows.iter().map(|(file, row)| word(*file, row)).collect();
-        Column::from_words(words.iter().map(Option::as_deref))
-    };
-    table.insert("key", Column::from_words(keys.iter().map(|key| Some(key.as_str()))));
-    table.insert("kernel", words(&|_, row| Some(row.kernel.clone())));
-    for name in distinct(rows.iter().flat_map(|(_, row)| row.parameters.iter().map(|(name, _)| name))) {
-        let values = rows.iter().map(|(_, row)| find(&row.parameters, name));
-        table.insert(name, column(&values.collect::<Vec<_>>()));
+pub fn tabulate(runs: &[(String, Values)]) -> Table {
+    let parameters = runs.iter().flat_map(|(_, values)| &values.rows).flat_map(|row| &row.parameters);
+    let with_texts: HashSet<&String> =
+        parameters.filter(|(_, value)| value.as_f64().is_none()).map(|(name, _)| name).collect();
+    let (mut points, mut samples) = (TableBuilder::default(), TableBuilder::default());
+    for (block, (launch, run)) in (0..).zip(runs) {
+        let mut repetitions: HashMap<String, u64> = HashMap::new();
+        for row in &run.rows {
+            let key = row.key();
+            points.begin_row();
+            samples.begin_row();
+            points.set("key", &Value::from(key.as_str()));
+            points.set("kernel", &Value::from(row.kernel.as_str()));
+            for (name, value) in &row.parameters {
+                let text = with_texts.contains(name).then(|| Value::from(value.to_string().as_str()));
+                points.set(name, text.as_ref().unwrap_or(value));
+            }
+            let (status, message) = match &row.failure {
+                Some((status, message)) => (*status, Some(message.as_str())),
+                None => (Status::Ok, None),
+            };
+            let words = [
+                (IMPORTED_FROM, Some(run.program.as_str())),
+                (STATISTIC, Some(row.statistic.name())),
+                ("status", Some(status.name())),
+                ("message", message),
+                ("launch", Some(launch)),
+                ("host", run.host.as_deref()),
+            ];
+            for (name, word) in words {
+                word.into_iter().for_each(|word| samples.set(name, &Value::from(word)));
+            }
+            let repetition = repetitions.entry(key).or_default();
+            samples.set("block", &Value::Integer(block));
+            samples.set("repetition", &Value::Integer(*repetition));
+            *repetition += 1;
+            run.unix_seconds.into_iter().for_each(|time| samples.set("unix_seconds", &Value::Real(time)));
+            row.values.iter().for_each(|(name, value)| samples.set(name, &Value::Real(*value)));
+        }
     }
-    let hosts = files.iter().any(|(_, values)| values.host.is_some());
-    table.insert(IMPORTED_FROM, words(&|file, _| Some(files[file].1.program.clone())));
-    table.insert(STATISTIC, words(&|_, row| Some(row.statistic.name().into())));
-    table.insert(
-        "status",
-        words(&|_, row| Some(row.failure.as_ref().map_or(Status::Ok, |(status, _)| *status).name().into())),
-    );
-    if rows.iter().any(|(_, row)| row.failure.is_some()) {
-        table.insert("message", words(&|_, row| row.failure.as_ref().map(|(_, message)| message.clone())));
-    }
-    table.insert("launch", words(&|file, _| Some(files[file].0.clone())));
-    table.insert("block", Column::from_whole(rows.iter().map(|(file, _)| Some(*file as u64))));
-    table.insert("repetition", Column::from_whole(repetitions.into_iter().map(Some)));
-    if hosts {
-        table.insert("host", words(&|file, _| files[file].1.host.clone()));
-    }
-    if files.iter().any(|(_, values)| values.unix_seconds.is_some()) {
-        let times = rows.iter().map(|(file, _)| files[*file].1.unix_seconds.unwrap_or(f64::NAN));
-        table.insert("unix_seconds", Column::from_numbers(times));
-    }
-    for name in distinct(rows.iter().flat_map(|(_, row)| row.values.iter().map(|(name, _)| name))) {
-        let values = rows.iter().map(|(_, row)| find(&row.values, name).copied().unwrap_or(f64::NAN));
+    let (mut table, samples) = (points.finish(), samples.finish());
+    for name in samples.names() {
         // A value may have the name of a parameter.
-        let name = if table.column(name).is_some() { format!("{name}_") } else { name.to_owned() };
-        table.insert(&name, Column::from_numbers(values));
+        let free = if table.column(name).is_some() { format!("{name}_") } else { name.clone() };
+        samples.column(name).into_iter().for_each(|column| table.insert(&free, column.clone()));
     }
     table
-}
-
-fn find<'a, T>(pairs: &'a [(String, T)], name: &str) -> Option<&'a T> {
-    pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value)
-}
-
-fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
-    let mut seen: Vec<&str> = Vec::new();
-    names.for_each(|name| {
-        if !seen.contains(&name.as_str()) {
-            seen.push(name);
-        }
-    });
-    seen
-}
-
-/// Makes a column of whole numbers, reals or words, whichever holds all values.
-fn column(values: &[Option<&Value>]) -> Column {
-    let mut present = values.iter().flatten();
-    if present.clone().all(|value| matches!(value, Value::Integer(_))) {
-        return Column::from_whole(values.iter().map(|value| match value {
-            Some(Value::Integer(number)) => Some(*number),
-            _ => None,
-        }));
-    }
-    if present.all(|value| value.as_f64().is_some()) {
-        return Column::from_numbers(values.iter().map(|value| value.and_then(Value::as_f64).unwrap_or(f64::NAN)));
-    }
-    let words: Vec<Option<String>> = values.iter().map(|value| value.map(Value::to_string)).collect();
-    Column::from_words(words.iter().map(Option::as_deref))
 }
 
 /// Returns a number times a power of ten, rounded as if the decimal number were moved: 84561.2 times 10^6 is 84561200000.

@@ -51,7 +51,9 @@ impl Cause {
     /// Returns the amount above which the cause is recorded, and the meaning of the amount.
     const fn about(self) -> (f64, &'static str) {
         match self {
-            Cause::RunDelay => (0.01, "share of the run during which another thread had the core of a rank"),
+            Cause::RunDelay => {
+                (0.01, "share of the run during which another thread had the core of a rank; 0.1 with its warm-up")
+            }
             // Higher limit, because the clocks of threads are less exact.
             Cause::OffCore => (0.02, "share of the run during which a rank did not run, for any reason"),
             Cause::Steal => (0.01, "share of the last second that the hypervisor gave to other machines"),

@@ -102,6 +102,7 @@ fn job(points: &[Point]) -> Job {
         repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
         on_request: true,
         first_round_seconds: None,
+        eager_bytes: None,
         preflight_seconds: 0.0,
         node_type: None,
         environment: BTreeMap::new(),

@@ -18,6 +18,7 @@ use apexmap_base::sample::{Event, Sample};
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
+use apexmap_theory::machine::catalogue;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -226,9 +227,11 @@ fn launch_once(
     let command = (setting.command)(&absolute, group.size);
     // The worker counts the preflight, which is not measuring time.
     let seconds = |measuring: f64| measuring + preflight_seconds;
+    let card = setting.folder.card()?;
     let job = Job {
         environment: messaging_variables(&command.env),
         first_round_seconds: budget.map(|budget| seconds(budget.first_round)),
+        eager_bytes: card.and_then(|card| card.get(catalogue::EAGER_BYTES.name)).map(|bytes| bytes as usize),
         ..launch_job(plan, group, launch, budget.map(|budget| seconds(budget.share)), preflight_seconds)?
     };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;

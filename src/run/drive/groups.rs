@@ -140,6 +140,7 @@ pub fn launch_job(
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
         first_round_seconds: None,
+        eager_bytes: None,
         on_request: false,
         preflight_seconds,
         node_type: group.node_type.clone(),

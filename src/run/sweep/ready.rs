@@ -72,6 +72,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "random-access-locks",
     "gpu",
     "gpu-memory-sizes",
+    "gpu-loaded",
     "gpu-random-access",
     "gpu-stream",
     "gpu-transfer",

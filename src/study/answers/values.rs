@@ -26,7 +26,7 @@ pub enum Found {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// No sample is at its point.
+    /// No sample is at its point, or only one of several points has one.
     NotMeasured,
     /// Several points meet the condition of a median.
     SeveralPoints,
@@ -103,6 +103,10 @@ impl<'a> Source<'a> {
         let column = samples.resolve(kind.get_ref().trim());
         let summaries = cells.iter().filter_map(|cell| Some((cell, cell.summary(column)?)));
         let summaries: Vec<(&Cell, Summary)> = summaries.collect();
+        let several = planned.as_ref().is_some_and(|points| points.len() > 1);
+        if several && summaries.len() == 1 && statistic.median.is_none() {
+            return Ok(Err(Missing::NotMeasured));
+        }
         let by_median = |a: &&(&Cell, Summary), b: &&(&Cell, Summary)| a.1.median.total_cmp(&b.1.median);
         let chosen = if statistic.max.is_some() || statistic.step.is_some() {
             summaries.iter().max_by(by_median)

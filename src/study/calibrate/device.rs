@@ -20,6 +20,10 @@ use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, Word};
 const BLOCKS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 /// Words of the blocks that show the bandwidth of a cache.
 const LONG_BLOCK: u64 = 64;
+/// Words of blocks whose indices take no time.
+const LONGEST_BLOCK: u64 = 1024;
+/// Words of a block of 32 bytes.
+const SHORT_BLOCK: u64 = 4;
 /// Regions within the first and within the second level of most GPUs.
 const REGIONS: [u64; 2] = [16 << 10, 4 << 20];
 /// A block within a sector costs at most this multiple of a word.
@@ -54,8 +58,8 @@ pub fn probes(device: &Description) -> Vec<Probe> {
         stream(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "read"),
         gups(Word::Shared, &random_access::KERNEL, 1).set("device", device.number).set("N_words", most / WORD_BYTES),
         Probe { number: NumberName::new(catalogue::MEMORY_ACCESS_SECONDS), ..block(device, 1) },
-        random_blocks(device, catalogue::ISSUE_SECONDS_PER_BYTE, REGIONS[0], LONG_BLOCK)
-            .read_inverse("bytes_per_second"),
+        Probe { number: NumberName::new(catalogue::SHORT_BLOCK_SECONDS), ..block(device, SHORT_BLOCK) },
+        near_blocks(device, LONGEST_BLOCK),
         device_probe(device, NumberName::new(catalogue::LAUNCH_SECONDS), &launch::KERNEL)
             .read_column("round_trip_seconds"),
         transfer(catalogue::TO_DEVICE_BYTES_PER_SECOND, "to_device"),
@@ -80,7 +84,8 @@ fn device_probe(device: &Description, number: NumberName, kernel: &'static Kerne
 /// The points whose meaning depends on those of the other probes: random blocks of several lengths, which show the size of a sector,
 /// and those of a region that may lie in the second-level cache.
 pub fn blocks(device: &Description) -> Vec<Probe> {
-    BLOCKS[1..].iter().map(|&words| block(device, words)).chain([l2_bandwidth(device)]).collect()
+    let further = [l2_bandwidth(device), near_blocks(device, LONG_BLOCK)];
+    BLOCKS[1..].iter().map(|&words| block(device, words)).chain(further).collect()
 }
 
 fn block(device: &Description, words: u64) -> Probe {
@@ -91,6 +96,10 @@ fn block(device: &Description, words: u64) -> Probe {
 fn l2_bandwidth(device: &Description) -> Probe {
     let probe = random_blocks(device, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND, REGIONS[1], LONG_BLOCK);
     probe.read_column("bytes_per_second")
+}
+
+fn near_blocks(device: &Description, words: u64) -> Probe {
+    random_blocks(device, catalogue::ISSUE_SECONDS_PER_BYTE, REGIONS[0], words).read_inverse("bytes_per_second")
 }
 
 fn random_blocks(device: &Description, entry: &'static Entry, region: u64, words: u64) -> Probe {
@@ -123,7 +132,18 @@ pub fn card(device: &Description, probes: &[Probe], samples: &Samples, host: &Ho
         set_numbers(&mut card, [&l2_bandwidth(device)], samples)?;
     }
     set_sector(&mut card, device, samples)?;
+    set_index(&mut card, device, samples)?;
     Ok(card)
+}
+
+/// Blocks of the first level whose words take the same time each differ by the time of their indices.
+fn set_index(card: &mut Card, device: &Description, samples: &Samples) -> Result<()> {
+    let per_byte = |words: u64| Some(near_blocks(device, words).estimate(samples)?.value);
+    let (Some(long), Some(longest)) = (per_byte(LONG_BLOCK), per_byte(LONGEST_BLOCK)) else { return Ok(()) };
+    let seconds = (long - longest) * (LONG_BLOCK * WORD_BYTES) as f64 / apex_map::default_lanes(LONG_BLOCK) as f64;
+    let how =
+        format!("blocks of {LONG_BLOCK} minus those of {LONGEST_BLOCK} words in {}", units::bytes(REGIONS[0] as f64));
+    card.set(catalogue::INDEX_SECONDS.name, Number::new(seconds.max(0.0), "s", how))
 }
 
 /// The levels lie between the steps of the latency.

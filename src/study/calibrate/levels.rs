@@ -9,7 +9,7 @@ use apexmap_theory::machine::catalogue;
 /// Bytes of the first, second and third level; `None` for an unknown one.
 pub type Sizes = [Option<f64>; 3];
 
-/// Ratio of the region for memory's latency to the largest cache, which serves its share of a region that is read repeatedly.
+/// Ratio of the region for memory to the largest cache, which serves its share of a region that is read repeatedly.
 const MEMORY_FACTOR: u64 = 16;
 
 pub fn reported_sizes(host: &Host) -> Sizes {
@@ -49,14 +49,19 @@ fn plateau(nearer: Option<f64>, size: f64) -> u64 {
     middle.max(2 * (nearer as u64).next_power_of_two()).min(half)
 }
 
+/// That of the reported sizes if it is well within these sizes, too: a small difference of a size moves no region.
+fn region(level: usize, sizes: Sizes, reported: Sizes) -> Option<u64> {
+    let nearer = |sizes: Sizes| sizes[..level].iter().copied().flatten().next_back();
+    let size = sizes[level]?;
+    let least = nearer(sizes).map_or(0.0, |nearer| 2.0 * nearer);
+    let is_within = |bytes: &u64| (least..=size / 2.0).contains(&(*bytes as f64));
+    let expected = reported[level].map(|size| plateau(nearer(reported), size));
+    Some(expected.filter(is_within).unwrap_or_else(|| plateau(nearer(sizes), size)))
+}
+
 pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
-    let [first, second, third] = sizes;
-    let region = |nearer: Option<f64>, size: Option<f64>| {
-        let bytes = plateau(nearer, size?);
-        Some((bytes, bytes))
-    };
-    let memory = Some((memory_region(host), beyond_caches(host)));
-    let regions = [region(None, first), region(first, second), region(second.or(first), third), memory];
+    let caches = [0, 1, 2].map(|level| region(level, sizes, reported_sizes(host)));
+    let regions = caches.into_iter().chain([Some(memory_region(host))]);
     let numbers = [
         [catalogue::L1_LATENCY_SECONDS, catalogue::L1_ACCESS_SECONDS, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND],
         [catalogue::L2_LATENCY_SECONDS, catalogue::L2_ACCESS_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND],
@@ -68,12 +73,12 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
         ],
     ];
     let mut probes = Vec::new();
-    for (regions, [latency, access, bandwidth]) in regions.into_iter().zip(numbers) {
-        let Some((chased, streamed)) = regions else { continue };
-        let chase = |number| Probe::new(number, &chase::KERNEL, 1).set("bytes", chased).set("steps", 1u64 << 18);
+    for (bytes, [latency, access, bandwidth]) in regions.zip(numbers) {
+        let Some(bytes) = bytes else { continue };
+        let chase = |number| Probe::new(number, &chase::KERNEL, 1).set("bytes", bytes).set("steps", 1u64 << 18);
         // Each run reads 64 MiB in total, so that small regions take long enough for the clock.
-        let passes = ((1u64 << 26) / streamed).max(1);
-        let read = Probe::new(bandwidth, &stream::KERNEL, 1).set("bytes", streamed).set("passes", passes);
+        let passes = ((1u64 << 26) / bytes).max(1);
+        let read = Probe::new(bandwidth, &stream::KERNEL, 1).set("bytes", bytes).set("passes", passes);
         probes.push(chase(latency).set("chases", 1u64));
         probes.push(Probe { factor: 1.0 / CHASES as f64, ..chase(access).set("chases", CHASES) });
         probes.push(read.set("access", "read").read_column("bytes_per_second"));

@@ -5,6 +5,7 @@ pub mod classic;
 pub mod counts;
 pub mod derived_numbers;
 pub mod device;
+pub mod eager;
 mod fitted;
 pub mod ladders;
 pub(crate) mod levels;
@@ -33,7 +34,7 @@ use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};
 use apexmap_theory::machine::{Card, DISTURBED, Domain, Number, NumberName, UNKNOWN, Word};
 use apexmap_theory::statistics::Summary;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
 pub use card_text::{card_csv, card_numbers, card_text};
@@ -290,10 +291,31 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     unknown.extend(levels::unknown_memory(host));
     unknown.extend(residence::add(&mut card, samples)?);
     unknown.extend(fitted::add(&mut card, samples, host)?);
+    unknown.extend(eager::add(&mut card, samples)?.into_iter().chain(left_out(probes, &card)));
     if !unknown.is_empty() {
         card.provenance.insert(UNKNOWN.into(), unknown.join("; ").into());
     }
     Ok(card)
+}
+
+/// The numbers without a sample, such as those that a budget left out.
+fn left_out(probes: &[Probe], card: &Card) -> Option<String> {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for probe in probes {
+        let (missing, planned) = counts.entry(probe.number.entry.name).or_default();
+        *missing += usize::from(card.get(&probe.number.to_string()).is_none());
+        *planned += 1;
+    }
+    let absent = counts.into_iter().filter(|(_, (missing, _))| *missing > 0);
+    let names: Vec<String> = absent
+        .map(
+            |(name, (missing, planned))| {
+                if planned == 1 { name.into() } else { format!("{missing} of {planned} {name}") }
+            },
+        )
+        .collect();
+    (!names.is_empty())
+        .then(|| format!("not measured: {}; the same command continues, with --budget for a time", names.join(", ")))
 }
 
 /// The second stage: points around the steps of the latency staircase that the first stage shows, and the levels whose regions move

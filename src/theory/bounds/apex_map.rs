@@ -198,7 +198,7 @@ pub const ON_DEVICE: Family = Family {
         Limit {
             name: MEMORY,
             formula: "bytes of a block, at least a sector, x fraction of the words beyond the largest cache, which holds the hottest \
-                 ones / bandwidth of the device",
+                 ones / bandwidth of the device. If more accesses are in flight than a pass has (I), some are the same ones",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
@@ -215,11 +215,15 @@ fn add_device_terms(case: &Case, _: &Kernel, terms: &mut Terms) {
     let (devices, words) = (point.ranks as f64, L.of(point) as f64);
     let read = limits.sector.map(|sector| sector.max(words * WORD_BYTES as f64));
     let law = Law::from_alpha(ALPHA.of(point), (M.of(point) * WORD_BYTES) as f64).in_blocks(read.unwrap_or_default());
-    let in_flight = point.params.get("in_flight").and_then(Value::as_f64);
+    let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
+    let in_flight = number("in_flight");
     let loads = case.output("items_used").zip(in_flight).map(|(items, each)| items * each);
     terms.add(OUTSTANDING, devices, loads.map(|loads| words * limits.latencies.mean_cost(&law) / loads));
     // Without the size of a cache, all accesses could hit one.
     let beyond = limits.caches.last().map(|cache| 1.0 - law.max_share_within(*cache));
-    let bytes = read.zip(beyond).map(|(read, beyond)| read * beyond);
+    // The next pass begins before this one ends: in_flight accesses of each group of lanes are on their way at once.
+    let at_once = loads.zip(number("lanes")).map_or(0.0, |(loads, lanes)| loads / lanes);
+    let distinct = number("I").map_or(1.0, |pass| (pass / at_once).min(1.0));
+    let bytes = read.zip(beyond).map(|(read, beyond)| read * beyond * distinct);
     terms.add(MEMORY, devices, bytes.zip(limits.node_bandwidth).map(|(bytes, rate)| bytes / rate));
 }

@@ -97,13 +97,18 @@ fn add_remote_terms(case: &Case, kernel: &Kernel, terms: &mut Terms) {
     let costs = messages.map(|m| if kernel.windows.carry_operations(case.point) { m.put } else { m.send });
     let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
     let output = |name: &str| case.output(name).unwrap_or(0.0);
-    terms.add(MESSAGES, concurrency, message.map(|message| output("messages_per_update") * message));
+    // Between threads, the card's messages are those through memory.
+    let in_memory = if case.carrier.0 == "threads" { 0.0 } else { output("memory_share_of_messages") };
+    let by_messages = 1.0 - in_memory;
+    terms.add(MESSAGES, concurrency, message.map(|message| by_messages * output("messages_per_update") * message));
     // All ranks wait at the same time, even if they share cores.
     if let Some(stages) = (kernel.stages)(case.point) {
         let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
-        terms.add(LATENCY, ranks, latency.map(|latency| stages as f64 * latency / Q.of(case.point) as f64));
+        let stages = by_messages * stages as f64;
+        terms.add(LATENCY, ranks, latency.map(|latency| stages * latency / Q.of(case.point) as f64));
     }
-    terms.add(LINK, concurrency, byte.map(|byte| output("bytes_sent_per_update") * byte));
-    let bisection = messages.and_then(|m| m.bisection).filter(|(_, halved_ranks)| *halved_ranks == case.point.ranks);
+    terms.add(LINK, concurrency, byte.map(|byte| by_messages * output("bytes_sent_per_update") * byte));
+    let is_halved = |(_, ranks): &(f64, usize)| *ranks == case.point.ranks && in_memory < 1.0;
+    let bisection = messages.and_then(|m| m.bisection).filter(is_halved);
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
 }

@@ -125,6 +125,8 @@ catalogue! {
     L3_MEASURED_BYTES = Bytes, "size of the third-level cache, from the latency of random reads";
     READ_BANDWIDTH_BYTES_PER_SECOND = BytesPerSecond, "reading a region of this size from end to end";
     SECTOR_BYTES = Bytes, "smallest part of its memory that a device reads";
+    SHORT_BLOCK_SECONDS = Seconds, "a random block of 32 bytes from the memory of a device, of all work items together";
+    INDEX_SECONDS = Seconds, "the number of a block, for each work item of a device that reads a part of it, of all together";
     LAUNCH_SECONDS = Seconds, "a launch of an empty kernel on a device, until the host knows its end";
     TO_DEVICE_BYTES_PER_SECOND = BytesPerSecond, "from pinned memory of the host to a device";
     TO_HOST_BYTES_PER_SECOND = BytesPerSecond, "from a device to pinned memory of the host";

@@ -138,7 +138,16 @@ impl Card {
     /// Reads a card from the text of the file `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = TomlSource { path, text, examples: "models/" };
-        let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
+        let file: File = toml::from_str(text).map_err(|error| match toml::from_str::<toml::Table>(text) {
+            Ok(other) if other.contains_key("axes") || other.contains_key("fixed") => {
+                let named = path.display();
+                Error::input(
+                    format!("{named} is a sweep, not a machine card"),
+                    format!("measure it: apexmap run {named}"),
+                )
+            }
+            _ => page.parse_error(&error),
+        })?;
         let mut card = Self { provenance: file.provenance, ..Self::new(&file.name, &file.summary, &file.source) };
         if let Some(network) = file.network {
             let span = network.span();

@@ -2,7 +2,7 @@ use super::node::{self, NodeInbox, NodeOutbox};
 use super::pool::Pool;
 use super::receives::{MpiUnorderedInbox, Receives};
 use super::{Channel, MESSAGE_TAG, MpiComm};
-use crate::comm::{Collectives, Comm, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
+use crate::comm::{Collectives, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::os::raw::c_int;
@@ -37,9 +37,7 @@ impl Mailboxes for MpiComm {
         words: usize,
     ) -> (Vec<MpiInbox>, MpiOutbox) {
         let channel = self.channel(tag);
-        // Some libraries cannot create a window for a single rank.
-        let is_shared = path == Path::Memory && self.ranks_on_node() > 1;
-        let (mut local, node) = match is_shared.then(|| node::open(self, peers, sends, words)) {
+        let (mut local, node) = match node::open(self, peers, path, sends, words) {
             Some((inboxes, outbox)) => (inboxes, Some(outbox)),
             None => (peers.iter().map(|_| None).collect(), None),
         };

@@ -153,10 +153,14 @@ impl Finished {
     pub fn require_success(&self, codes: &[i32]) -> Result<(), String> {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) if codes.contains(&code) => Ok(()),
-            (Some(code), _) => Err(format!(
-                "the program ended with exit code {code}; if that is a success, add it to success (or --success {code}); {}",
-                self.beginning()
-            )),
+            (Some(code), _) => {
+                let counting = codes.iter().chain([&code]).map(i32::to_string).collect::<Vec<_>>().join(",");
+                Err(format!(
+                    "the program ended with exit code {code}; if that is a success, write --success {counting} (in a sweep: \
+                     success = [{counting}]); {}",
+                    self.beginning()
+                ))
+            }
             (None, signal) => {
                 let name = signal.and_then(|signal| Signal::try_from(signal).ok()).map_or("a signal", Signal::as_str);
                 Err(format!("the program was ended by {name}; {}", self.beginning()))

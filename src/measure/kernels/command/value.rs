@@ -173,12 +173,17 @@ pub fn find_regex(pattern: &str, finished: &Finished) -> Result<f64, String> {
     number.map_err(|why| format!("the pattern '{pattern}' found \"{text}\", which {why}"))
 }
 
-/// A comma divides thousands only where it cannot be a decimal comma: in `1,234.5` and `1,234,567`, not in `1,234`.
+/// A comma divides thousands in `1,234.5` and `1,234,567`, and is a decimal sign in `12,5`, `0,063` and `1.234,5`. In `1,234` it may be
+/// either.
 fn parse_number(text: &str) -> Result<f64, &'static str> {
     const THOUSANDS: &str = r"^[+-]?[1-9]\d{0,2}(,\d{3})+((,\d{3})|(\.\d*([eE].*)?))$";
+    const DECIMAL: &str =
+        r"^[+-]?((0|\d{4,})?,\d+|\d{1,3},(\d{1,2}|\d{4,})|[1-9]\d{0,2}(\.\d{3})+,\d+)([eE][+-]?\d+)?$";
     let text = text.trim_end_matches(',');
-    let number = text.replace(',', "").parse().map_err(|_| "is not a number")?;
-    let is_certain = !text.contains(',') || Regex::new(THOUSANDS).is_ok_and(|pattern| pattern.is_match(text));
+    let is_like = |pattern: &str| text.contains(',') && Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text));
+    let plain = if is_like(DECIMAL) { text.replace('.', "").replace(',', ".") } else { text.replace(',', "") };
+    let number = plain.parse().map_err(|_| "is not a number")?;
+    let is_certain = !text.contains(',') || is_like(THOUSANDS) || is_like(DECIMAL);
     if is_certain { Ok(number) } else { Err("may have a decimal comma: print a point, or no comma") }
 }
 

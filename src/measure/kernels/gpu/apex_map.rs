@@ -52,7 +52,7 @@ choice! { enum Indices { Stored = "stored", Generated = "generated" } }
 const LANES: Key<u64> = key(
     "lanes",
     "work items that share a block, a power of two; by default half of L, at least 1 and at most 32",
-    chosen(1..=256, "L", |point| (L.of(point) / 2).clamp(1, 32).next_power_of_two().min(32)),
+    chosen(1..=256, "L", |point| default_lanes(L.of(point))),
 );
 const IN_FLIGHT: Key<u64> = key("in_flight", "loads that each work item keeps outstanding", integers(1..=32, 8))
     .in_column("loads_in_flight", Unit::None);
@@ -64,6 +64,10 @@ const OUTPUTS: [Output; 9] = join(
         output("draws_rounded", Unit::None, "generated blocks that differ by one from the host's"),
     ],
 );
+pub fn default_lanes(block: u64) -> u64 {
+    (block / 2).clamp(1, 32).next_power_of_two()
+}
+
 const SOURCE: &str = concat!(include_str!("common.cl"), include_str!("apex_map.cl"));
 /// That the host draws at once.
 const DRAWN: usize = 1 << 16;

@@ -11,10 +11,18 @@ kernel void touch(global const ulong *memory, global ulong *sums, ulong words) {
     sums[get_global_id(0)] = sum;
 }
 
-// Each work item follows the cycle from its own place.
-kernel void chase(global const ulong *memory, global ulong *ends, ulong steps) {
+// Each work item follows the cycle from its own place. `writers` of four write each word back; `change` is 0, which the compiler does not
+// know.
+kernel void chase(global ulong *memory, global ulong *ends, ulong steps, ulong writers, ulong change) {
     ulong place = ends[get_global_id(0)];
-    for (ulong step = 0; step < steps; step++)
-        place = memory[place];
+    if (get_global_id(0) % 4 < writers)
+        for (ulong step = 0; step < steps; step++) {
+            const ulong next = memory[place];
+            memory[place] = next ^ change;
+            place = next;
+        }
+    else
+        for (ulong step = 0; step < steps; step++)
+            place = memory[place];
     ends[get_global_id(0)] = place;
 }

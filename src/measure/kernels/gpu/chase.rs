@@ -8,7 +8,7 @@ pub static KERNEL: Kernel = Kernel {
     summary: "Latency of a GPU's memory: dependent accesses, in one or several concurrent chases",
     source: &source::BLUE_GENE_P_RANDOM_ACCESS,
     place: "lat_mem_rd of lmbench",
-    parameters: parameters![BYTES, LINE_BYTES, CHASES, STEPS, DEVICE],
+    parameters: parameters![BYTES, LINE_BYTES, CHASES, WRITERS, STEPS, DEVICE],
     outputs: &OUTPUTS,
     headline: "operation_seconds",
     method: "Work items follow a cycle through the lines of a region of the device's memory; each line holds the place of the next one. \
@@ -27,6 +27,9 @@ const LINE_BYTES: Key<u64> =
         .in_column("line_bytes", Unit::Bytes);
 const CHASES: Key<u64> =
     key("chases", "concurrent pointer chases, one per work item, a power of two", integers(1..=1 << 24, 1));
+const WRITERS: Key<u64> =
+    key("writers", "of four chases, those that write back each word that they read", integers(0..=4, 0))
+        .in_column("writing_chases_of_four", Unit::None);
 const STEPS: Key<u64> = key("steps", "accesses per chase in each launch", integers(1..=1 << 32, 1 << 15));
 const OUTPUTS: [Output; 7] =
     join(&super::OUTPUTS, &[output("operation_seconds", Unit::Seconds, "time per operation, on the slowest rank")]);
@@ -67,7 +70,8 @@ fn run(point: &Point, world: &World) -> Result<Outcome> {
     let mut ends = device.allocate::<u64>(chases)?;
     device.write(&mut ends, &starts.iter().map(|&start| place(start, 0)).collect::<Vec<u64>>())?;
     let steps = STEPS.of(point);
-    let launch = || device.run(&program, "chase", &[memory.argument(), ends.argument()], &[steps], chases);
+    let launch =
+        || device.run(&program, "chase", &[memory.argument(), ends.argument()], &[steps, WRITERS.of(point), 0], chases);
     let mut timed = Timed { passes: 1, times: launch()?, warm_up: 0.0 };
     for _ in 1..LAUNCHES {
         timed.warm_up += timed.times.device;

@@ -129,8 +129,7 @@ impl<C: Mailboxes> Rank<'_, C> {
                 self.comm.relax();
             }
         }
-        self.tally.messages += 1;
-        self.tally.hops += words.len() as u64;
+        self.tally.count_message(words.len(), self.outbox.path(to));
     }
 
     /// Returns whether any message had arrived.

@@ -60,16 +60,24 @@ choice! { enum Waits { Late = "late", Early = "early" } }
 
 const LONGEST: Key<u64> = key(
     "message_words",
-    "maximum number of updates in a message, such as what the MPI library sends eagerly; a longer one is sent in pieces; 0 means 2 Q + 16",
+    "maximum number of updates in a message; a longer one is sent in pieces; 0 means 2 Q + 16, but for messages over MPI at most eager_bytes \
+     of the card of --card, or what Open MPI sends eagerly within a node; longest_message_words has the number used",
     integers(0..=1 << 21, 0),
 );
 
+/// At most.
 fn piece_words(point: &Point) -> usize {
     let buffer = 2 * Q.of(point) as usize + 16;
     match LONGEST.of(point) as usize {
         0 => buffer,
         words => words.min(buffer),
     }
+}
+
+fn piece_words_on(comm: &impl Comm, point: &Point) -> usize {
+    let eager = comm.eager_bytes(ON_NODE.of(point)).filter(|_| LONGEST.of(point) == 0);
+    let eager_words = eager.map_or(usize::MAX, |bytes| (bytes / WORD_BYTES as usize).max(1));
+    piece_words(point).min(eager_words)
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -80,13 +88,9 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         Receives::Ahead => Posting::Ahead,
         Receives::OnDemand => Posting::OnDemand,
     };
-    let (lines, outbox) = comm.mailbox_per_peer(
-        Tag::Data(0),
-        &peers,
-        (posted, ON_NODE.of(point)),
-        SMSG.of(point) as usize,
-        piece_words(point),
-    );
+    let piece = piece_words_on(comm, point);
+    let (lines, outbox) =
+        comm.mailbox_per_peer(Tag::Data(0), &peers, (posted, ON_NODE.of(point)), SMSG.of(point) as usize, piece);
     let mut lines = lines.into_iter();
     // Simulated ranks allocate a list when they fill it.
     let list = || {
@@ -102,7 +106,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         outbox,
         index: problem.index,
         look_ahead: problem.look_ahead,
-        piece: piece_words(point),
+        piece,
         late: WAITS.of(point) == Waits::Late,
         at_once: OWN.of(point) == OwnUpdates::AtOnce,
         lists: [0, 1].map(|_| SplitLists { keep: list(), send: list() }),
@@ -110,13 +114,14 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         tally: Tally::default(),
     };
     comm.free(cube.own.list_mut());
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
+    let mut outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
         SpecialisedTable::LowBits(mut table) => cube.pass(&problem, &mut table),
         SpecialisedTable::HighBits(mut table) => cube.pass(&problem, &mut table),
         SpecialisedTable::AnyPart(mut table) => cube.pass(&problem, &mut table),
-    });
+    })?;
     drop(cube);
-    outcome
+    outcome.outputs.insert("longest_message_words", Value::Integer(piece as u64));
+    Ok(outcome)
 }
 
 struct SplitLists {

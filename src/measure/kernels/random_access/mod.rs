@@ -85,8 +85,8 @@ const B: Key<u64> = receive_buffers("receive buffers: outstanding receives per r
 const SMSG: Key<u64> = send_handles("send handles: maximum outstanding sends per rank");
 const ON_NODE: Key<Path> = choice_key(
     "within_node",
-    "way between the ranks of a node over MPI: messages, or memory that they share; threads always use memory, simulated ranks always \
-     messages",
+    "way between the ranks of a node over MPI: messages, memory that they share, or auto: memory if they can share it; threads always use \
+     memory, simulated ranks always messages",
 );
 
 const OUTPUTS: &[Output] = &[
@@ -99,6 +99,12 @@ const OUTPUTS: &[Output] = &[
         Unit::None,
         "fraction of the messages that went through memory that ranks share",
     ),
+    output(
+        "message_way",
+        Unit::None,
+        "way of the updates to other ranks: through memory that ranks share, by messages, or both",
+    ),
+    output("longest_message_words", Unit::Words, "largest number of updates in a message"),
     output("hops_per_update", Unit::None, "mean number of times that an update is sent"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
     output("stored_max", Unit::None, "maximum number of updates stored on any rank"),

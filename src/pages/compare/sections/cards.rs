@@ -1,6 +1,7 @@
 //! Ratios of hardware numbers next to the measured ones (Apex-Map paper, Section 3.3): do they explain a speed-up?
 
 use super::prelude::*;
+use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::amount;
 use apexmap_theory::machine::{CATALOGUE, catalogue};
 
@@ -43,6 +44,22 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
         });
     }
     rows
+}
+
+/// The numbers of machines that are all cards, for a terminal.
+pub fn text(comparison: &Comparison) -> String {
+    let (machines, rows) = (comparison.machines, rows(comparison));
+    if rows.is_empty() || machines.iter().any(|machine| machine.origin != Origin::Published) {
+        return String::new();
+    }
+    let names = machines.iter().map(|machine| machine.name.as_str()).chain(machines[1..].iter().map(|_| "ratio"));
+    let numbers = std::iter::repeat_n(Align::Right, 2 * machines.len() - 1);
+    let mut table = TextTable::new([Align::Left].into_iter().chain(numbers));
+    table.add_row(["number"].into_iter().chain(names));
+    for NumberRow { number, values, shown, .. } in rows {
+        table.add_row([number.to_owned()].into_iter().chain(values).chain(shown));
+    }
+    table.to_string()
 }
 
 /// Ratios of rates, and reciprocal ratios of times, that usually explain a speed-up.

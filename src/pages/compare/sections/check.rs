@@ -44,7 +44,7 @@ impl RegressionCheck {
     }
 
     pub fn sentence(&self) -> String {
-        format!("Regression check {}: {}; {}.", self.verdict.word(), self.counts(), self.grounds())
+        format!("Regression check {}: {}; {}.", self.verdict.name(), self.counts(), self.grounds())
     }
 
     pub fn warnings_except(&self, shown: &[Warning]) -> Vec<String> {
@@ -84,8 +84,8 @@ pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
         let _ = writeln!(text, "DID NOT FINISH  {point}");
     }
     let word = match check.verdict {
-        Outcome::Passed => check.verdict.word().to_owned(),
-        bad => bad.word().to_uppercase(),
+        Outcome::Passed => check.verdict.name().to_owned(),
+        bad => bad.name().to_uppercase(),
     };
     let controlled = match check.exact {
         true => String::new(),
@@ -95,8 +95,13 @@ pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     text
 }
 
-/// Without the warnings in `shown`, which the page has already.
-pub fn section(check: &RegressionCheck, shown: &[Warning]) -> Value {
+/// `None` without a check. Without the warnings in `shown`, which the page has already.
+pub fn section(checks: &[RegressionCheck], shown: &[Warning]) -> Option<Value> {
+    let checks: Vec<Value> = checks.iter().map(|check| describe(check, shown)).collect();
+    (!checks.is_empty()).then(|| json!({ "checks": checks }))
+}
+
+fn describe(check: &RegressionCheck, shown: &[Warning]) -> Value {
     // Point, slowdown, interval, p value and adjusted p value.
     let row = |tested: &TestedPoint| {
         let interval = format_interval(tested.interval).unwrap_or_default();

@@ -14,6 +14,7 @@ pub mod ratios;
 mod shapes;
 mod summary;
 pub mod terms;
+mod time;
 
 use super::regression::RegressionCheck;
 use crate::html;
@@ -80,7 +81,7 @@ pub fn write(
     comparison: &Comparison,
     folder: &Path,
     command: &str,
-    check: Option<&RegressionCheck>,
+    checks: &[RegressionCheck],
 ) -> Result<ComparisonOutput> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
@@ -92,11 +93,13 @@ pub fn write(
     let terms = Terms::new(comparison, Some(&figures))?;
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
     let details = headline::details(comparison);
-    let judged = check.map(RegressionCheck::sentence);
+    let judged: Vec<String> = checks.iter().map(RegressionCheck::sentence).collect();
+    let judged = (!judged.is_empty()).then(|| judged.join(" "));
     let rates = rates.section(curves.is_some());
     let overview = summary::overview(comparison, &details, judged, map.or(curves), &summary.remarks);
-    let method = provenance::method(comparison, terms.section().is_some(), check.is_some());
-    let check = check.map(|check| check::section(check, &comparison.warnings()));
+    let method = provenance::method(comparison, terms.section().is_some(), !checks.is_empty());
+    let check = check::section(checks, &comparison.warnings());
+    let time = time::section(comparison, &figures)?;
     let cards = cards::section(comparison);
     let shapes = shapes::section(comparison, cards.is_some());
 
@@ -105,6 +108,7 @@ pub fn write(
     page.add(Some(["summary", "Summary"]), include_str!("summary.html"), Some(&summary))?;
     page.add(None, include_str!("overview.html"), Some(overview))?;
     page.add(Some(["means", "Means"]), include_str!("means.html"), means.section)?;
+    page.add(Some(["time", "Over time"]), include_str!("time.html"), time)?;
     page.add(Some(["check", "Regression check"]), include_str!("check.html"), check)?;
     page.add(Some(["ratios", "Ratios point by point"]), include_str!("ratios.html"), ratios.section())?;
     page.add(Some(["terms", "Term by term"]), include_str!("terms.html"), terms.section())?;
@@ -133,7 +137,7 @@ pub fn write(
     html::remove_unmade(&figures, &text)?;
     // The page has the details.
     let others = [terms.sentences(), codes.sentences, points.lines(true)];
-    Ok(ComparisonOutput { page, summary: join_lines(summary, others) })
+    Ok(ComparisonOutput { page, summary: join_lines(summary, others) + &cards::text(comparison) })
 }
 
 const TERMS: &str = "terms.csv";
@@ -150,7 +154,7 @@ pub fn text(comparison: &Comparison) -> Result<String> {
     let summary = Summary::new(comparison, headline(comparison, &means), &points.unfinished);
     let (terms, codes) = (Terms::new(comparison, None)?, Codes::new(comparison));
     let others = [headline::details(comparison), terms.sentences(), codes.sentences, points.lines(false)];
-    Ok(join_lines(summary, others))
+    Ok(join_lines(summary, others) + &cards::text(comparison))
 }
 
 fn headline(comparison: &Comparison, means: &Means) -> Vec<String> {

@@ -180,7 +180,9 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
                     Some((name.to_string(), label(name, value)))
                 };
                 let key = (class.clone(), keys.iter().filter_map(key_value).collect());
-                groups.entry((machine, source(point, machine), key)).or_default().push(point);
+                // Printed, predicted and extrapolated values must not share a curve.
+                let source = point.by_machine[machine].as_ref().and_then(|data| data.facts.sources.first().copied());
+                groups.entry((machine, source, key)).or_default().push(point);
             }
         }
     }
@@ -191,7 +193,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     let curve = |((machine, source, key), points): (&(usize, Option<Source>, Key), &Vec<&Point>)| {
         let words = key.1.iter().map(|(_, text)| text.clone());
         let class = (classes.len() > 1).then(|| key.0.clone());
-        let source = source.map(|source| source.word().to_owned());
+        let source = source.map(|source| source.name().to_owned());
         let label = class.into_iter().chain(words).chain(source).collect::<Vec<_>>().join(", ");
         let mut points: Vec<CurvePoint> =
             points.iter().filter_map(|point| place(point, axis, *machine, headline)).collect();
@@ -201,24 +203,14 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     groups.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// Printed, predicted and extrapolated values must not share a curve.
-fn source(point: &Point, machine: usize) -> Option<Source> {
-    point.by_machine[machine].as_ref()?.facts.sources.first().copied()
-}
-
 fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {
     // Convert speeds back to the unit of the headline.
     let inverse = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
     let back = |speed: f64| if inverse { 1.0 / speed } else { speed };
     let summary = point.by_machine[machine].as_ref()?.summary()?;
-    let (low, high) = summary.interval.map_or((f64::NAN, f64::NAN), |(low, high)| (back(low), back(high)));
-    Some(CurvePoint {
-        x: point.number_on(machine, axis)?,
-        y: back(summary.median),
-        // The reciprocals of the ends are in reverse order.
-        low: low.min(high),
-        high: low.max(high),
-    })
+    // The reciprocals of the ends are in reverse order.
+    let ends = |(low, high): (f64, f64)| if inverse { (back(high), back(low)) } else { (low, high) };
+    Some(CurvePoint::new(point.number_on(machine, axis)?, back(summary.median), summary.interval.map(ends)))
 }
 
 /// Columns that vary at one value of the axis. Those that follow it, as memory follows the ranks, do not count.

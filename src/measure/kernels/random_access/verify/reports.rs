@@ -114,8 +114,16 @@ impl Reports {
         let excess: Option<u64> = self.0.iter().map(|rank| rank.tally.excess).sum();
         outputs.extend(excess.map(|excess| ("excess_share", per_update(excess))));
         let in_memory: Option<u64> = self.0.iter().map(|rank| rank.tally.in_memory).sum();
-        let share = |count: u64| Value::Real(count as f64 / self.sum(|rank| rank.tally.messages).max(1) as f64);
-        outputs.extend(in_memory.map(|count| ("memory_share_of_messages", share(count))));
+        let messages = self.sum(|rank| rank.tally.messages);
+        let share = in_memory.map(|count| count as f64 / messages.max(1) as f64);
+        outputs.extend(share.map(|share| ("memory_share_of_messages", Value::Real(share))));
+        let way = match share {
+            _ if messages == 0 => Some("without messages"),
+            Some(0.0) => Some("by messages"),
+            Some(1.0) => Some("through memory"),
+            share => share.map(|_| "through memory and by messages"),
+        };
+        outputs.extend(way.map(|way| ("message_way", Value::Text(way.into()))));
         outputs.extend(granted.outputs());
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }

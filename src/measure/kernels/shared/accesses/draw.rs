@@ -154,6 +154,23 @@ impl Draws {
     }
 
     pub(crate) fn expected_sum(&self, array: &[Location]) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { self.expected_sum_with_avx512(array) };
+        }
+        self.sum_of_blocks(array)
+    }
+
+    /// Its multiplications of whole words make it several times as fast.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn expected_sum_with_avx512(&self, array: &[Location]) -> u64 {
+        self.sum_of_blocks(array)
+    }
+
+    #[inline(always)]
+    fn sum_of_blocks(&self, array: &[Location]) -> u64 {
         let block_sum = |location: &Location| {
             let distance = location.0 >> Location::OFFSET_BITS;
             let owner = self.rank + distance;
