@@ -58,8 +58,8 @@ const LAYERS: [(&str, &[&[&str]]); 11] = [
         &[
             &["reuse"],
             &["site"],
-            &["tracer", "walk", "sketch"],
-            &["analysis", "place", "runs", "sets"],
+            &["tracer", "runs", "walk", "sketch"],
+            &["analysis", "place", "sets"],
             &["text_trace", "located", "demo"],
             &["screen", "code"],
         ],

@@ -5,6 +5,7 @@ use apexmap_locate::analysis::{Analysis, Reuse};
 use apexmap_locate::located::Located;
 use apexmap_locate::place::LONGEST_RUN;
 use apexmap_locate::reuse::{Found, Histogram, Tree, Youngest};
+use apexmap_locate::runs::{Step, steps};
 use apexmap_locate::screen::percent;
 use apexmap_locate::site::{Counters, Site};
 use apexmap_locate::text_trace::{self, Recorder};
@@ -95,7 +96,12 @@ fn record(addresses: impl IntoIterator<Item = (u64, u64)>) -> (Vec<Site>, Analys
 
 fn kind(addresses: impl IntoIterator<Item = u64>) -> Kind {
     let (sites, _) = record(addresses.into_iter().map(|address| (1, address)));
-    kind_of(&sites[0], 8)
+    kind_alone(&sites[0])
+}
+
+/// Returns the kind of a site without others of its line.
+fn kind_alone(site: &Site) -> Kind {
+    kind_of(site, steps(std::slice::from_ref(site), |_| None::<u8>)[0])
 }
 
 #[test]
@@ -111,11 +117,14 @@ fn kinds_of_simple_walks_are_recognized() {
     assert_eq!(kind((0..n).map(|k| 8 * scattered(k * k))), Kind::Random);
     let chased = Counters { accesses: 1000, chained: 900, pointed: 900, runs: 1000, ..Counters::default() };
     let site = |counters: Counters| Site { size: 8, counters, ..Site::default() };
-    assert_eq!(kind_of(&site(chased), 8), Kind::Chain);
-    assert_eq!(kind_of(&site(Counters { chained: 0, ..chased }), 8), Kind::Pointer);
+    assert_eq!(kind_alone(&site(chased)), Kind::Chain);
+    assert_eq!(kind_alone(&site(Counters { chained: 0, ..chased })), Kind::Pointer);
     let strided = Counters { accesses: 1000, same_stride: 998, stride: 128, runs: 1000, ..Counters::default() };
-    assert_eq!(kind_of(&site(strided), 8), Kind::Strided);
-    assert_eq!(kind_of(&site(strided), 128), Kind::Sweep, "unrolled: other sites of the line read the other words");
+    assert_eq!(kind_alone(&site(strided)), Kind::Strided);
+    let unrolled = Step { bytes: 128.0, stride: 128 };
+    assert_eq!(kind_of(&site(strided), unrolled), Kind::Sweep, "other sites of the line read the other words");
+    let still = |k: u64| if k % 15 < 12 { 64 } else { 8 * scattered(k * k) };
+    assert_ne!(kind((0..n).map(still)), Kind::Sweep, "a word that is often read again");
 }
 
 /// Feeds Apex-Map's addresses: `blocks` blocks of `block` words from `words` words.

@@ -7,12 +7,13 @@ use apexmap_locate::analysis::Analysis;
 use apexmap_locate::code;
 use apexmap_locate::located::{Located, Machine, Part};
 use apexmap_locate::place::LONGEST_RUN;
-use apexmap_locate::runs::{Runs, spans};
+use apexmap_locate::runs::{Runs, steps};
 use apexmap_locate::screen;
 use apexmap_locate::sets::Sets;
 use apexmap_locate::site::Site;
 use apexmap_locate::text_trace::Recorder;
 use apexmap_locate::tracer::{TraceOptions, trace};
+use apexmap_locate::walk::Kind;
 use apexmap_theory::places::{lines_of_words, words_of_line};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -50,7 +51,7 @@ fn block_words(accesses: impl IntoIterator<Item = (u64, u32, u64)>) -> f64 {
     accesses.into_iter().for_each(|(site, size, address)| recorder.access((site, size, false), address, &mut analysis));
     let sites: Vec<Site> = recorder.finish().sites;
     let mut all_runs = Runs::default();
-    sites.iter().zip(spans(&sites, |_| Some(()))).for_each(|(site, span)| all_runs.merge(Runs::new(site, span)));
+    sites.iter().zip(steps(&sites, |_| Some(()))).for_each(|(site, step)| all_runs.merge(Runs::new(site, step)));
     all_runs.words / all_runs.count
 }
 
@@ -99,6 +100,12 @@ fn records_have_the_l_of_the_members_that_are_read() {
     let place = unrolled.program.place.unwrap();
     assert_eq!((place.block_words, unrolled.lines[0].stride), (LONGEST_RUN, 8));
     assert!(place.is_near() && place.alpha > 0.99, "{place:?}");
+    // The same loop through records has the stride of the records, and one through every second word that of two words.
+    let unrolled = |bytes: u64| locate((0..80_000).map(move |k| (k % 8, 8, (1 << 30) + bytes * k)), CACHES.into());
+    let walks =
+        [16, 64, 192].map(|bytes| unrolled(bytes)).map(|located| (located.lines.len(), located.lines[0].clone()));
+    let walks = walks.map(|(count, part)| (count, part.stride, part.kind(), part.place.unwrap().block_words));
+    assert_eq!(walks, [(1, 16, Kind::Sweep, 1.0), (1, 64, Kind::Strided, 1.0), (1, 192, Kind::Strided, 1.0)]);
     // Records at random places.
     let scattered = (0..5000u64).map(|k| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40);
     let estimate = block_words(records(64, &[2, 3], scattered));
@@ -115,6 +122,24 @@ fn gathers_of_blocks_have_the_l_of_their_blocks() {
         let expected = count_block_words(words.iter().copied());
         assert!((estimate / expected - 1.0).abs() < 0.01, "{block}: {estimate}, {expected}");
     }
+}
+
+#[test]
+fn an_update_counts_its_word_once_and_a_sweep_counts_its_stores() {
+    let share = |from: &str| {
+        let (mut recorder, mut analysis) = (Recorder::default(), Analysis::default());
+        for k in 0..20_000u64 {
+            let word = if from == "random" { k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 } else { k };
+            recorder.access((7, 8, false), 8 * word, &mut analysis);
+            recorder.access((7, 8, true), 8 * word, &mut analysis);
+        }
+        let mut sites = recorder.finish().sites;
+        sites.iter_mut().for_each(|site| (site.name.file, site.name.line) = ("a.c".into(), 7));
+        let located = Located::new(&sites, analysis, CACHES);
+        (located.lines.len(), located.lines[0].accesses, located.lines[0].words)
+    };
+    assert_eq!(share("random"), (1, 40_000, 20_000.0));
+    assert_eq!(share("sweep"), (1, 40_000, 40_000.0));
 }
 
 #[test]
@@ -136,7 +161,7 @@ fn lines_that_exceed_the_ways_of_their_sets_displace_each_other() {
     let power = sets.conflict(16 << 10, 512);
     assert_eq!((power.lines, power.sets, power.share), (512, 4, 1.0));
     assert_eq!(sets.conflict((16 << 10) + 64, 512).share, 0.0);
-    assert_eq!(sets.conflict(-(16 << 10), 32).share, 0.0, "8 in each of 4 sets");
+    assert_eq!(sets.conflict(16 << 10, 32).share, 0.0, "8 in each of 4 sets");
     assert_eq!(sets.conflict(16 << 10, 33).share, 9.0 / 33.0, "one set has 9");
     assert_eq!(sets.conflict(8, 64).lines, 8);
 }

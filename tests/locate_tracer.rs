@@ -335,10 +335,11 @@ fn wrapper_scripts_lead_to_the_program_that_they_start_with_exec() {
         path
     };
     script("inner", "exec ./walks");
-    let outer = script("outer", "exec env NAME=value ./inner");
+    let outer = script("outer", "(true); ls >/dev/null; exec env NAME=value ./inner");
     let traced = trace_program(&[&outer], &options(), &mut Recorder::default());
     assert_eq!(loads(&traced, "walk", 8).iter().map(|site| site.counters.accesses).sum::<u64>(), TRIPS);
     assert!(traced.exit.success() && traced.notes[0].contains("replaced itself by ./walks"), "{:?}", traced.notes);
+    assert_eq!(traced.untraced, None, "what the script had started before");
     // A program that valgrind cannot run replaces the script all the same, and a function is found in the last program.
     let from = TraceOptions { from: Some("gather".into()), ..options() };
     let part = trace_program(&[&outer], &from, &mut Recorder::default());

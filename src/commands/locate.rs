@@ -92,11 +92,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut analysis = Analysis::default();
     let trace = read_trace(arguments, &mut analysis)?;
-    let (machine, machine_notes) = machine(Hardware::this_machine());
+    let (machine, mut machine_notes) = machine(Hardware::this_machine());
     let located = Located::new(&trace.sites, analysis, machine);
+    machine_notes[2].take_if(|_| located.program.pages.bytes <= machine.tlb_reach());
     let untraced = trace.untraced.iter().chain(&trace.notes).cloned();
-    let notes: Vec<String> =
-        untraced.chain(screen::notes(&located)).chain(machine_notes).chain(sampling_note(&located)).collect();
+    let notes: Vec<String> = untraced
+        .chain(screen::notes(&located))
+        .chain(machine_notes.into_iter().flatten())
+        .chain(sampling_note(&located))
+        .collect();
     if let Some(file) = &arguments.codes {
         new_file::write_user_file_contents(file, code::toml(&located, &trace.name)?)?;
         note(&format!("note: the code is in {}", file.display()));
@@ -194,7 +198,7 @@ fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace
 }
 
 /// The second cache and the last one of this machine with their sets and the TLB, and notes if they are unknown.
-fn machine(machine: &Hardware) -> (Machine, Vec<String>) {
+fn machine(machine: &Hardware) -> (Machine, [Option<String>; 3]) {
     let reported = machine.usable().next().map(|thread| thread.caches.as_slice()).unwrap_or_default();
     let second_cache = reported.iter().find(|cache| cache.level == 2);
     let second = second_cache.map(|cache| cache.bytes);
@@ -215,8 +219,7 @@ fn machine(machine: &Hardware) -> (Machine, Vec<String>) {
         format!("This machine does not report its second-level TLB: misses of pages are those of {USUAL_TLB_ENTRIES} entries.")
     });
     let caches = [("second-level cache", sizes[0]), ("last cache", sizes[1])];
-    let notes = [note, no_sets, no_tlb].into_iter().flatten().collect();
-    (Machine { caches, sets, tlb_entries }, notes)
+    (Machine { caches, sets, tlb_entries }, [note, no_sets, no_tlb])
 }
 
 fn sampling_note(located: &Located) -> Option<String> {

@@ -45,10 +45,10 @@ pub fn toml(located: &Located, name: &str) -> Result<String> {
     toml::to_string(&file).map_err(|e| Error::internal(format!("a code is not TOML: {e}")))
 }
 
-/// Returns the larger parts, with shares that add up to 1.
+/// Returns the larger parts, with shares of the words that add up to 1.
 pub fn sites(located: &Located) -> Vec<CodeSite> {
     let larger: Vec<&Part> = located.lines.iter().filter(|part| part.share >= LEAST_SHARE).collect();
-    let total: f64 = larger.iter().map(|part| part.share).sum();
+    let total: f64 = larger.iter().map(|part| part.words).sum();
     larger.into_iter().map(|part| site(part, total)).collect()
 }
 
@@ -61,7 +61,7 @@ pub fn site(part: &Part, total: f64) -> CodeSite {
     CodeSite {
         line: part.name.clone(),
         kind: part.kind(),
-        share: part.share / total,
+        share: part.words / total,
         alpha: place.is_near().then(|| round_to_four_digits(place.alpha)),
         block_words: round_to_four_digits(place.block_words),
         // A sweep may read several words at each step, or, without a gap, all of them.

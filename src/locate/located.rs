@@ -3,7 +3,7 @@
 use crate::analysis::{Analysis, Reuse};
 use crate::place::{Accesses, Place};
 use crate::reuse::Histogram;
-use crate::runs::{Runs, spans};
+use crate::runs::{Runs, Step, steps};
 use crate::sets::{Conflict, Sets};
 use crate::site::{Counters, HUGE_PAGE_BYTES, LINE_BYTES, PAGE_BYTES, Site};
 use crate::walk::{Kind, kind_of};
@@ -22,6 +22,13 @@ pub struct Machine {
     /// Of the second-level cache: last caches choose sets by a hash of the address.
     pub sets: Option<Sets>,
     pub tlb_entries: Option<u32>,
+}
+
+impl Machine {
+    /// Returns the bytes of the pages of 4 KiB that the TLB holds; 0 if it is unknown.
+    pub fn tlb_reach(&self) -> f64 {
+        f64::from(self.tlb_entries.unwrap_or(0)) * PAGE_BYTES as f64
+    }
 }
 
 impl From<Caches> for Machine {
@@ -74,6 +81,8 @@ pub struct Part {
     /// For the larger lines and for the program.
     pub place: Option<Place>,
     pub accesses: u64,
+    /// Words whose time counts: without stores of words that were just loaded, unless they are a sweep that a cache writes back.
+    pub words: f64,
 }
 
 pub struct Located {
@@ -204,7 +213,7 @@ impl Group {
 struct Facts {
     kinds: Vec<Kind>,
     reuse: Vec<Reuse>,
-    spans: Vec<f64>,
+    steps: Vec<Step>,
     conflicts: Vec<(f64, Option<Conflict>)>,
 }
 
@@ -213,16 +222,20 @@ impl Facts {
         let level = analysis.level();
         let reuse = analysis.into_reuse(sites);
         let is_named = |site: &Site| !site.name.file.is_empty() || !site.name.function.is_empty();
-        let spans = spans(sites, |site| is_named(site).then(|| (line_name(site), function(site))));
-        let kinds: Vec<Kind> = sites.iter().zip(&spans).map(|(site, span)| kind_of(site, *span as u64)).collect();
+        let line = |index: usize| {
+            Some(&sites[index]).filter(|site| is_named(site)).map(|site| (line_name(site), function(site)))
+        };
+        let kinds: Vec<Kind> = sites.iter().zip(steps(sites, line)).map(|(site, step)| kind_of(site, step)).collect();
+        // Runs are those of a row.
+        let steps = steps(sites, |index| Some((line(index)?, kinds[index] as u8)));
         let least = sites.iter().map(|site| site.counters.accesses).sum::<u64>() / 1000;
         let conflict = |index: usize| {
             let (site, sets) = (&sites[index], sets?);
             let counts = kinds[index] == Kind::Strided && site.counters.accesses > least;
-            counts.then(|| sets.extra_misses(site, &reuse[index].lines, level))
+            counts.then(|| sets.extra_misses(site, steps[index].stride, &reuse[index].lines, level))
         };
         let conflicts = (0..sites.len()).map(|index| conflict(index).unwrap_or_default()).collect();
-        Self { kinds, reuse, spans, conflicts }
+        Self { kinds, reuse, steps, conflicts }
     }
 }
 
@@ -233,13 +246,13 @@ fn join(sites: &[Site], facts: &Facts, key: &dyn Fn(usize) -> Key) -> Vec<Group>
         let group = groups.entry(key.clone()).or_insert_with(|| Group { key, ..Group::default() });
         let counters = &site.counters;
         group.counters.merge(counters);
-        let (reuse, span) = (&facts.reuse[index], facts.spans[index]);
-        let (runs, (misses, conflict)) = (Runs::new(site, span), facts.conflicts[index]);
+        let (reuse, step) = (&facts.reuse[index], facts.steps[index]);
+        let (runs, (misses, conflict)) = (Runs::new(site, step), facts.conflicts[index]);
         if counters.accesses > group.largest.0 {
-            let stride = counters.stride;
-            let has_gaps = span < stride.unsigned_abs() as f64;
-            let stride = if has_gaps { stride } else { stride.signum() * i64::from(site.size) };
-            (group.largest, group.conflict) = ((counters.accesses, stride, span), conflict);
+            let has_gaps = step.bytes < step.stride as f64;
+            let stride = if has_gaps { step.stride } else { u64::from(site.size) };
+            let stride = counters.stride.signum() * stride.cast_signed();
+            (group.largest, group.conflict) = ((counters.accesses, stride, step.bytes), conflict);
         }
         group.runs.merge(runs);
         group.conflict_misses += misses;
@@ -292,7 +305,11 @@ impl Totals {
             reused_after: self.reused_after(group),
             place: None,
             accesses: group.counters.accesses,
+            words: accesses,
         };
+        if part.kind() != Kind::Sweep {
+            part.words = group.leading().2.words.clamp(1.0, accesses);
+        }
         if has_place && part.weight() >= LEAST_SHARE {
             part.place = Some(self.accesses_of(group, footprint_lines).fit());
         }

@@ -8,6 +8,15 @@ use std::hash::Hash;
 /// Sites of a source line that are compared with each other at most.
 const MOST_SITES: usize = 128;
 
+/// A step of a walk, by the sites of its source line together: an unrolled loop walks as its plain one.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Bytes of consecutive words that are read.
+    pub bytes: f64,
+    /// From there to the next words: the stride of the site, unless others divide it evenly. 0 if the site has none.
+    pub stride: u64,
+}
+
 /// The number of runs of consecutive words, and their words. A run of several sites counts for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Runs {
@@ -16,9 +25,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Returns the runs of a site. `span`: bytes of consecutive words that the sites of its source line read at each step.
-    pub fn new(site: &Site, span: f64) -> Self {
-        let (counters, size) = (&site.counters, width(site));
+    pub fn new(site: &Site, step: Step) -> Self {
+        let (counters, size, span) = (&site.counters, width(site), step.bytes);
         let (stride, words) = (counters.stride.unsigned_abs() as f64, WORD_BYTES as f64);
         // A gap of less than a word is often none: of words at a stride of 12 bytes, every second one follows the one before.
         let is_next = if stride > size { (1.0 - (stride - span) / words).clamp(0.0, 1.0) } else { 0.0 };
@@ -37,17 +45,18 @@ fn width(site: &Site) -> f64 {
     f64::from(site.size).max(WORD_BYTES as f64)
 }
 
-/// Returns for each site the bytes of consecutive words that those of its source line with its stride, or as many accesses, read at a
-/// step. Sites with the key `None` stand alone.
-pub fn spans<K: Hash + Eq>(sites: &[Site], key: impl Fn(&Site) -> Option<K>) -> Vec<f64> {
+/// Returns the step of each site together with those of the same key and stride, or as many accesses. Sites with the key `None` stand
+/// alone.
+pub fn steps<K: Hash + Eq>(sites: &[Site], key: impl Fn(usize) -> Option<K>) -> Vec<Step> {
     let mut lines: HashMap<_, Vec<usize>> = HashMap::new();
     for (index, site) in sites.iter().enumerate().filter(|(_, site)| site.counters.accesses > 0) {
-        if let Some(key) = key(site) {
+        if let Some(key) = key(index) {
             let accesses = if period(site).is_some() { 0 } else { site.counters.accesses };
             lines.entry((key, site.is_store, period(site), accesses)).or_default().push(index);
         }
     }
-    let mut spans: Vec<f64> = sites.iter().map(width).collect();
+    let alone = |site: &Site| Step { bytes: width(site), stride: site.counters.stride.unsigned_abs() };
+    let mut steps: Vec<Step> = sites.iter().map(alone).collect();
     for ((_, _, period, _), members) in lines.into_iter().filter(|(_, members)| members.len() <= MOST_SITES) {
         let last_words = |index: &usize| {
             let site = &sites[*index];
@@ -58,10 +67,12 @@ pub fn spans<K: Hash + Eq>(sites: &[Site], key: impl Fn(&Site) -> Option<K>) -> 
         };
         let words: Vec<(u64, u64)> = members.iter().map(last_words).collect();
         for (index, own) in members.iter().zip(&words) {
-            spans[*index] = spans[*index].max(span(*own, &words, period) as f64 * WORD_BYTES as f64);
+            let ((words, distance), step) = (step(*own, &words, period), &mut steps[*index]);
+            step.bytes = step.bytes.max((words * WORD_BYTES) as f64);
+            step.stride = distance.map_or(step.stride, |distance| distance * WORD_BYTES);
         }
     }
-    spans
+    steps
 }
 
 /// Returns the stride of a site in words, if most steps have it.
@@ -71,8 +82,9 @@ fn period(site: &Site) -> Option<u64> {
     (2 * counters.same_stride > counters.accesses && stride.is_multiple_of(WORD_BYTES)).then_some(stride / WORD_BYTES)
 }
 
-/// Returns the number of words around `own` that all access without a gap. A loop may end between two sites.
-fn span(own: (u64, u64), neighbours: &[(u64, u64)], period: Option<u64>) -> u64 {
+/// Returns the number of words around `own` that all access without a gap, and the distance of such words if they divide the period
+/// evenly. A loop may end between two sites.
+fn step(own: (u64, u64), neighbours: &[(u64, u64)], period: Option<u64>) -> (u64, Option<u64>) {
     let reach = 2 * period.unwrap_or(0);
     let shifts = || (0..=4).map(|step| step * period.unwrap_or(0));
     let near = neighbours.iter().filter(|other| period.is_none() || other.0.abs_diff(own.0) < reach);
@@ -81,5 +93,11 @@ fn span(own: (u64, u64), neighbours: &[(u64, u64)], period: Option<u64>) -> u64 
     while let Some(next) = near.iter().find(|(a, b)| *a <= end && *b >= first && (*a < first || *b > end)) {
         (first, end) = (first.min(next.0), end.max(next.1));
     }
-    (end - first).min(period.unwrap_or(u64::MAX))
+    let words = (end - first).min(period.unwrap_or(u64::MAX));
+    let distance = near.iter().filter(|(a, _)| *a > end).map(|(a, _)| a - first).min();
+    let is_even = |distance: &u64| {
+        let is_in_words = |(a, _): &(u64, u64)| (a + 4 * reach - first) % distance < words;
+        period.is_some_and(|period| period.is_multiple_of(*distance)) && near.iter().all(is_in_words)
+    };
+    (words, distance.filter(is_even))
 }

@@ -2,7 +2,6 @@
 
 use crate::located::{Located, Part};
 use crate::sets::{Conflict, Sets};
-use crate::site::PAGE_BYTES;
 use crate::walk::Kind;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{bytes, short_number};
@@ -83,7 +82,7 @@ pub fn sentence(located: &Located) -> String {
 /// Returns sentences about conflicts and pages of rows, and about the pages of the program.
 pub fn notes(located: &Located) -> Vec<String> {
     let (machine, whole) = (&located.machine, &located.program);
-    let reach = machine.tlb_entries.map_or(0.0, |entries| f64::from(entries) * PAGE_BYTES as f64);
+    let reach = machine.tlb_reach();
     let shown = if located.is_flat() { 0 } else { rows(&located.lines) };
     let of_row = |part: &Part| [machine.sets.and_then(|sets| conflict_note(part, sets)), pages_note(part, reach)];
     let mut notes: Vec<String> = located.lines[..shown].iter().flat_map(of_row).flatten().take(MOST_NOTES).collect();

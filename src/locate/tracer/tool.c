@@ -82,6 +82,7 @@ static const ULong NUMBER_MASK = (1ull << NUMBER_BITS) - 1;
 static ULong buffer[BUFFER_WORDS]; /* a message */
 static Int socket = -1, log_fd = -1, max_seconds;
 static Bool is_tracing, is_child, is_replacing;
+static ULong ticks_before[2]; /* of the programs that this one replaced */
 static ULong failed_map; /* bytes of the largest map that the program could not get */
 static const HChar *from_function;
 static ULong max_accesses, accesses;
@@ -283,6 +284,7 @@ static void report(ULong reason) {
     ULong end[] = { 0, reason, 0, 0, failed_map };
     if (socket < 0) return;
     read_ticks(&end[2], &end[3]);
+    end[2] -= ticks_before[0], end[3] -= ticks_before[1];
     count_records();
     flush();
     VG_(HT_ResetIter)(sites);
@@ -407,7 +409,8 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     return block;
 }
 
-/* The log has a line for each process that the program forks, with the program that it then starts. A later line replaces an earlier one. */
+/* The log has a line for each process that the program forks, with the program that it then starts. A later line replaces an earlier one,
+   and all before `begin` are of programs that were replaced. */
 static void write_child(const HChar *path) {
     HChar line[5000];
     if (is_child) VG_(write)(log_fd, line, VG_(snprintf)(line, sizeof line, "child %d %s\n", VG_(getpid)(), path));
@@ -494,6 +497,8 @@ static void start(void) {
     sites = VG_(HT_construct)("sites");
     socket = VG_(safe_fd)(socket);
     log_fd = VG_(safe_fd)(log_fd);
+    VG_(write)(log_fd, "\nbegin\n", 7);
+    read_ticks(&ticks_before[0], &ticks_before[1]);
     VG_(strlcpy)(message.name, VG_(args_the_exename), sizeof message.name);
     send(BEGIN, &message.header, sizeof message.header + VG_(strlen)(message.name));
     if (!from_function) begin_trace();
