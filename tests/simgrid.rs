@@ -39,7 +39,12 @@ pub fn machine(name: &str, topology: Topology) -> Machine {
         interface: InterfaceCosts { per_byte: 250.0, ..InterfaceCosts::default() },
         link: LinkCosts { hop: 100_000, per_byte: 250.0, is_contended: true, ..LinkCosts::default() },
         poll: 0,
+        sender_poll: 0,
+        sender_line: 0,
+        sender_change: 0,
         barrier_stage: None,
+        receive_packets: 0,
+        limited_kernels: Vec::new(),
     }
 }
 
@@ -136,7 +141,7 @@ pub fn simulate_pattern(machine: &Machine, ranks: usize, pattern: &str, bytes: u
         (0..repetitions).for_each(|_| patterns.run(pattern));
         comm.wall_time() - start
     };
-    let (results, _) = run(machine, [0.0; 5], ranks, |comm, _| body(comm)).expect("a simulation");
+    let (results, _) = run(machine, [0.0; 6], ranks, |comm, _| body(comm)).expect("a simulation");
     results.into_iter().map(|result| result.expect("a rank that succeeds")).fold(0.0, f64::max)
 }
 

@@ -16,7 +16,7 @@ pub const RECEIVE: Time = 900;
 pub const LATENCY: Time = 5_000;
 pub const PER_BYTE: f64 = 250.0;
 pub const GAP: Time = 1_100;
-pub const NO_COSTS: ComputationCosts = [0.0; 5];
+pub const NO_COSTS: ComputationCosts = [0.0; 6];
 
 fn costs() -> PathCosts {
     PathCosts::uniform(MessageCosts {
@@ -41,7 +41,12 @@ pub fn machine(topology: Topology) -> Machine {
         interface: InterfaceCosts { gap: GAP, ..InterfaceCosts::default() },
         link: LinkCosts { hop: 100, per_byte: 400.0, is_contended: true, ..LinkCosts::default() },
         poll: 0,
+        sender_poll: 0,
+        sender_line: 0,
+        sender_change: 0,
         barrier_stage: None,
+        receive_packets: 0,
+        limited_kernels: Vec::new(),
     }
 }
 

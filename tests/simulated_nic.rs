@@ -5,7 +5,7 @@ use apexmap_measure::comm::simulated::{
 };
 use apexmap_measure::comm::{Collectives, Comm, Rma, RmaWindow};
 
-const NO_COSTS: ComputationCosts = [0.0; 5];
+const NO_COSTS: ComputationCosts = [0.0; 6];
 /// Picoseconds per byte of 2.3 GB/s and of 4.8 GB/s, with the bytes of packets and of credits.
 const BUS_PER_BYTE: f64 = 1000.0 / 2.3 * 72.0 / 64.0;
 const LINK_PER_BYTE: f64 = 1000.0 / 4.8 * 72.0 / 64.0 * 21.0 / 16.0;
@@ -35,7 +35,12 @@ fn machine(cores: usize) -> Machine {
             ..LinkCosts::default()
         },
         poll: 0,
+        sender_poll: 0,
+        sender_line: 0,
+        sender_change: 0,
         barrier_stage: Some(0),
+        receive_packets: 0,
+        limited_kernels: Vec::new(),
     }
 }
 

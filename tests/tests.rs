@@ -43,6 +43,7 @@
 //! - `simulated_forms`: times of patterns of messages against closed forms
 //! - `simulated_properties`: order of events, routes, reservations of links, wrong machines, memory and stacks
 //! - `simulated_kernels`: every kernel on simulated ranks: verified, identical in every run, charged as the closed forms say
+//! - `simulated_room`: mailboxes with limited room: waiting senders, deadlocks, refusals
 //! - `simulated_runs`: sweeps on simulated ranks from the command line to the page
 //! - `simulated_intervals`: cards drawn from the intervals of a card, and the intervals of simulated rates
 //! - `simulated_nic`: the interface of a node against the equations of the NIC message-rate paper
@@ -276,6 +277,7 @@ mod simulated_kernels;
 mod simulated_nic;
 mod simulated_papers;
 mod simulated_properties;
+mod simulated_room;
 mod simulated_runs;
 mod site;
 mod slurm;

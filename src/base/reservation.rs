@@ -24,8 +24,8 @@ pub enum Reservation {
     NoDomain { numbers: Vec<String> },
     /// Another model predicts this many times as much from the same card at the same point, which their errors do not explain.
     Disagrees { model: String, ratio: f64 },
-    /// The mean error of a model on measurements to which it was not fitted.
-    TestedError { error: f64, machine: String, points: usize },
+    /// The mean error of a model on measurements to which it was not fitted, and the largest predicted / measured if it is far from 1.
+    TestedError { error: f64, fastest: Option<f64>, machine: String, points: usize },
     /// Rates without an effect were this many times the measured ones on a machine that has it.
     TestedRatio { without: String, least: f64, most: f64, machine: String, points: usize },
     /// No measurement tests the model on this kind of machine.
@@ -98,8 +98,10 @@ impl fmt::Display for Reservation {
             Self::Disagrees { model, ratio } => {
                 write!(f, "{model} predicts {ratio:.2} times as much from the same card")
             }
-            Self::TestedError { error, machine, points } => {
-                write!(f, "tested error {:.0} % ({machine}, {})", 100.0 * error, plural(*points, "point"))
+            Self::TestedError { error, fastest, machine, points } => {
+                let fastest =
+                    fastest.map_or(String::new(), |ratio| format!(", up to {ratio:.2} times the measured rate"));
+                write!(f, "tested error {:.0} %{fastest} ({machine}, {})", 100.0 * error, plural(*points, "point"))
             }
             Self::TestedRatio { without, least, most, machine, points } => {
                 let machine = format!("{machine}, {}", plural(*points, "point"));

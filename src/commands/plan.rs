@@ -167,7 +167,7 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
     warn_inside_caches(campaign, text);
     warn_inside_side_cache(campaign, bytes, text);
     campaign.oversubscription_warning().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
-    let tested = campaign.simulated_machine().map(|machine| machine.describe_tests());
+    let tested = campaign.simulated_machine().map(|machine| machine.describe_left_out());
     tested.into_iter().flatten().for_each(|sentence| _ = writeln!(text, "{sentence}"));
 }
 

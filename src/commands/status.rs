@@ -366,7 +366,7 @@ fn intervals(folder: &Folder, text: &mut String) {
                 let node = manifest.as_ref().map(Manifest::plain_node).unwrap_or_default();
                 samples.describe_node_types().iter().for_each(|line| text.push_str(&format!("{line}\n")));
                 let _ = writeln!(text, "{}", samples.method());
-                let tested = manifest.and_then(|manifest| Some(manifest.simulated?.describe_tests()));
+                let tested = manifest.and_then(|manifest| Some(manifest.simulated?.describe_left_out()));
                 tested.into_iter().flatten().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
                 samples.remarks(&node).iter().for_each(|remark| text.push_str(&format!("remark: {remark}\n")));
             }

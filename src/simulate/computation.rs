@@ -9,7 +9,8 @@ use apexmap_measure::comm::simulated::ComputationCosts;
 use apexmap_measure::kernels::keys::{Access, N_WORDS, PAGES, Pages};
 use apexmap_measure::kernels::{self, Computations, Divided, Kernel};
 use apexmap_theory::machine::catalogue::{
-    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
+    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, NODE_UPDATES_PER_SECOND, UPDATE_ROLE_SECONDS,
+    UPDATE_SECONDS,
 };
 use apexmap_theory::machine::{Card, NumberName, Word};
 use apexmap_theory::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
@@ -43,6 +44,10 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
             }
             set(Computation::Generate, generate);
             set(Computation::Update, update);
+            // Measured with a table for each core.
+            let all_cores = numbers.find_qualified(NODE_UPDATES_PER_SECOND, "star");
+            let shared = all_cores.map_or(0.0, |rate| table_factor(numbers.card, point) / rate);
+            set(Computation::Memory, if point.ranks > 1 { shared } else { 0.0 });
             // One rank owns all words.
             if point.ranks > 1 {
                 let divide = match divided {
@@ -56,7 +61,9 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
         Computations::Blocks => {
             // Addresses are drawn outside the timed part.
             set(Computation::Draw, numbers.find(&[DRAW_SECONDS]).unwrap_or(0.0));
-            set(Computation::Read, read(numbers, kernel, point)?);
+            let (seconds, shared) = read(numbers, kernel, point)?;
+            set(Computation::Read, seconds);
+            set(Computation::Memory, shared);
         }
     }
     Ok(costs)
@@ -99,8 +106,8 @@ fn table_factor(card: &Card, point: &Point) -> f64 {
     if factor.is_finite() { factor } else { 1.0 }
 }
 
-/// The mean seconds of a block. In one-sided kernels, ranks read only for themselves.
-fn read(numbers: &mut Numbers, kernel: &Kernel, point: &Point) -> Result<f64> {
+/// The mean seconds of a block, and those of the node's memory in them. In one-sided kernels, ranks read only for themselves.
+fn read(numbers: &mut Numbers, kernel: &Kernel, point: &Point) -> Result<(f64, f64)> {
     let ranks_per_node = numbers.card.network.as_ref().and_then(|shape| shape.ranks_per_node);
     let given = |name: &str| match name {
         "P" => Some(point.ranks as f64),
@@ -113,15 +120,16 @@ fn read(numbers: &mut Numbers, kernel: &Kernel, point: &Point) -> Result<f64> {
         _ => point.params.get(name).and_then(Value::as_f64),
     };
     let poll = poll_seconds(numbers).filter(|_| point.ranks > 1);
-    let BlockSeconds { own, others, remote_share } = own_block_seconds(numbers.card, &given, poll.unwrap_or(0.0))?;
+    let BlockSeconds { own, others, remote_share, shared } =
+        own_block_seconds(numbers.card, &given, poll.unwrap_or(0.0))?;
     if !own.is_finite() || !others.is_finite() {
         missing_memory_numbers(numbers.card).into_iter().for_each(|name| numbers.miss_name(name));
-        return Ok(0.0);
+        return Ok((0.0, 0.0));
     }
     if !kernel.windows.carry_operations(point) {
-        return Ok((1.0 - remote_share) * own + remote_share * others);
+        return Ok(((1.0 - remote_share) * own + remote_share * others, shared));
     }
     // Cores of one node read the memory of others themselves. Interfaces read it without the cores.
     let is_read_by_cores = is_of_one_node(numbers.card) && remote_share < 1.0;
-    Ok(if is_read_by_cores { own + remote_share / (1.0 - remote_share) * others } else { own })
+    Ok((if is_read_by_cores { own + remote_share / (1.0 - remote_share) * others } else { own }, shared))
 }

@@ -19,7 +19,8 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_measure::comm::simulated::{Machine, Time, picoseconds};
 use apexmap_measure::kernels;
-use apexmap_theory::machine::{Card, catalogue};
+use apexmap_theory::machine::{Card, Entry, KERNEL, catalogue};
+use apexmap_theory::models::card_number;
 use numbers::Numbers;
 
 /// If neither the sweep nor the user sets them: the number in `[network]`, all cores of the node on which the card was measured, or
@@ -111,6 +112,11 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
     if barrier_stage.is_none() {
         numbers.assume("a stage of a barrier takes the time of a message without data");
     }
+    let packets = catalogue::RECEIVE_PACKETS.name;
+    let domain = card.domain(packets).and_then(|domain| domain.extent(KERNEL));
+    let limited = kernels::ALL.iter().filter(|kernel| domain.is_some_and(|domain| domain.has_word(kernel.id)));
+    let is_of_threads = paths::is_of_one_node(card);
+    let sender = |entry: &Entry| card_number(card, entry.name).filter(|_| is_of_threads).map_or(0, picoseconds);
     Ok(Machine {
         name: card.name.clone(),
         ranks_per_node,
@@ -120,6 +126,12 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
         interface,
         link,
         poll: picoseconds(poll.unwrap_or(0.0)),
+        sender_poll: sender(catalogue::SENDER_POLL_SECONDS),
+        sender_line: sender(catalogue::SENDER_LINE_SECONDS),
         barrier_stage,
+        // A request alone and among others differ by two messages, the request and its reply.
+        sender_change: sender(catalogue::REQUEST_ALONE_SECONDS).saturating_sub(sender(catalogue::REQUEST_SECONDS)) / 2,
+        receive_packets: card.get(packets).map_or(0, |packets| packets.max(1.0) as usize),
+        limited_kernels: limited.map(|kernel| kernel.id.to_owned()).collect(),
     })
 }

@@ -107,10 +107,12 @@ pub enum Computation {
     Draw,
     /// Blocks that are read from the rank's own memory, for itself or for another rank.
     Read,
+    /// The memory of the node, which its ranks share: the part of each update or block. No kernel charges it alone.
+    Memory,
 }
 
 impl Computation {
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 }
 
 /// Operations that all ranks call in the same order. The documentation marks such operations of other traits as *collective*.

@@ -51,6 +51,8 @@ pub struct Kernel {
     pub simulation: Option<Computations>,
     /// Whether no rank sends or takes a message while another one is on its way to it or from it.
     pub waits_for_each_message: fn(&Point) -> bool,
+    /// The messages on their way to a rank for which its mailbox needs room, because their senders do not wait.
+    pub places: fn(&Point) -> u64,
     /// The minimum number of stages of a round; `None` without rounds. Each stage waits for the messages of the stage before.
     pub stages: fn(&Point) -> Option<u64>,
 
@@ -114,6 +116,7 @@ impl Kernel {
         bounded: None,
         simulation: None,
         waits_for_each_message: |_| false,
+        places: |_| 1,
         stages: |_| None,
         family_check: |_, _| Ok(()),
         refuse: |_| Ok(()),

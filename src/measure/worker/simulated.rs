@@ -21,6 +21,8 @@ use std::time::Instant;
 /// Every simulated sample has them, besides those of its kernel.
 pub const WALL_SECONDS: &str = "simulation_wall_seconds";
 pub const MESSAGES: &str = "simulation_messages";
+/// Samples have it if ranks waited for room in a mailbox.
+pub const BLOCKED_SHARE: &str = "blocked_share";
 /// The standard deviation of the logarithm of the seconds over machines with numbers drawn from the intervals of the card, and the
 /// number of these machines.
 pub const CARD_SPREAD: &str = "card_spread";
@@ -81,7 +83,7 @@ fn run_point(
     point: &Point,
     stream: u64,
 ) -> Result<(Vec<RankResult>, Account)> {
-    simulated::run(machine, costs, point.ranks, |comm, arena| {
+    simulated::run(&machine.for_kernel(kernel.id), costs, point.ranks, |comm, arena| {
         kernel.run(point, stream, &mut World { transport: Transport::Simulated(comm), arena })
     })
 }
@@ -127,5 +129,8 @@ fn with_spread(
 fn with_account(mut outcome: Outcome, account: Account, wall_seconds: f64) -> Outcome {
     outcome.outputs.insert(WALL_SECONDS, Value::Real(wall_seconds));
     outcome.outputs.insert(MESSAGES, Value::Integer(account.messages));
+    if account.blocked_share > 0.0 {
+        outcome.outputs.insert(BLOCKED_SHARE, Value::Real(account.blocked_share));
+    }
     outcome
 }

@@ -69,7 +69,7 @@ fn banner(manifest: &Manifest, health: &Health) -> Option<Banner> {
     details.extend(manifest.imported.iter().flat_map(|import| import.notes.clone()));
     if let Some(machine) = &manifest.simulated {
         details.extend(machine.assumptions.iter().map(|sentence| format!("Assumed: {sentence}.")));
-        line += if machine.describe_tests().is_empty() { "" } else { "; too fast where ranks share a node" };
+        line += if machine.on_shared_nodes.is_empty() { "" } else { "; too fast where ranks share a node" };
         if machine.untested_points > 0 {
             let points = plural(manifest.points, "point");
             line += &format!("; {} of {points} outside of what was tested", machine.untested_points);

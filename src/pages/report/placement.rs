@@ -61,7 +61,7 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     });
     let further = warn_by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
     let node_types = samples.describe_node_types();
-    let simulated = manifest.simulated.iter().flat_map(SimulatedMachine::describe_tests);
+    let simulated = manifest.simulated.iter().flat_map(SimulatedMachine::describe_left_out);
     node_types.into_iter().chain(simulated).chain(unpinned).chain(shared).chain(one_machine).chain(further).collect()
 }
 

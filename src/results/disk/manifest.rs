@@ -90,14 +90,22 @@ pub struct SimulatedMachine {
 }
 
 impl SimulatedMachine {
-    /// Returns what tests on real machines say about these points, in one sentence for each family of kernels.
-    pub fn describe_tests(&self) -> Vec<String> {
+    /// Names the shared resources that the simulation leaves out. What tests on real machines say is one sentence for each family of
+    /// kernels.
+    pub fn describe_left_out(&self) -> Vec<String> {
         let sentence = |(family, count): (&String, &usize)| {
-            let reservation = tested::of_simulation(family)?;
             let place = if *count == 1 { "At 1 point".to_owned() } else { format!("At {count} points") };
-            Some(format!("{place} of {family}, ranks share a node. It was tested: simulations are {reservation}."))
+            match tested::of_simulation(family) {
+                Some(reservation) => {
+                    format!("{place} of {family}, ranks share a node. It was tested: simulations are {reservation}.")
+                }
+                None => format!(
+                    "{place} of {family}, ranks share a node. Left out: its memory and caches, which they share."
+                ),
+            }
         };
-        self.on_shared_nodes.iter().filter_map(sentence).collect()
+        let links = self.assumptions.iter().filter(|text| text.starts_with("links "));
+        self.on_shared_nodes.iter().map(sentence).chain(links.map(|text| format!("Left out: {text}."))).collect()
     }
 }
 

@@ -1,8 +1,8 @@
-//! Remarks besides disturbance: a coarse clock, a trend within launches, two modes, refused huge pages. Steps and trends do
-//! not average out, so intervals include half of them on both sides.
+//! Remarks besides disturbance: a coarse clock, a trend within launches, two modes, refused huge pages; of simulations, full mailboxes.
+//! Steps and trends do not average out, so intervals include half of them on both sides.
 
 use crate::samples::Samples;
-use crate::table::columns::NODE_TYPE;
+use crate::table::columns::{BLOCKED_SHARE, NODE_TYPE};
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::units::{self, plural};
 use apexmap_theory::statistics::distributions::normal_quantile;
@@ -10,7 +10,7 @@ use apexmap_theory::statistics::median;
 use apexmap_theory::statistics::patterns::{MIN_MODE_VALUES, Trend, clock_step, trend, two_modes};
 
 /// Columns that remarks need of samples that are current, besides [`PLANNED_LAUNCH`](super::PLANNED_LAUNCH).
-pub const REMARK_COLUMNS: [&str; 10] = [
+pub const REMARK_COLUMNS: [&str; 11] = [
     "key",
     "seconds",
     "status",
@@ -21,6 +21,7 @@ pub const REMARK_COLUMNS: [&str; 10] = [
     "region_bytes",
     "transport",
     "library",
+    BLOCKED_SHARE,
 ];
 
 /// Steps of the clock below which it is too coarse for a run.
@@ -65,7 +66,7 @@ impl Samples {
     /// Returns remarks about current good samples, each one or two sentences. `node` has the size of its huge pages, if known.
     pub fn remarks(&self, node: &PlainNode) -> Vec<String> {
         if self.describe_simulation().is_some() || !self.has("key") {
-            return Vec::new();
+            return full_mailboxes(self).into_iter().collect();
         }
         let good = self.current().good();
         let points = good.group_by(&["key", NODE_TYPE]);
@@ -79,6 +80,20 @@ fn significant_trend(series: &[Vec<f64>], tests: usize) -> Option<Trend> {
     // Two-sided, with Bonferroni's correction for several tests.
     let limit = normal_quantile(1.0 - FALSE_TREND / 2.0 / tests as f64);
     trend(series).filter(|trend| trend.deviate.abs() > limit)
+}
+
+/// Names full mailboxes as a limit if simulated ranks waited for room for 1 % of a run or more.
+fn full_mailboxes(samples: &Samples) -> Option<String> {
+    let shares = samples.numbers(BLOCKED_SHARE);
+    let ends = [shares.iter().copied().fold(1.0, f64::min), shares.iter().copied().fold(0.0, f64::max)];
+    let [least, most] = ends.map(|share| format!("{:.0}", 100.0 * share));
+    let range = if least == most { most.clone() } else { format!("{least} to {most}") };
+    (ends[1] >= 0.01).then(|| {
+        format!(
+            "Full mailboxes limit the rates: simulated ranks waited for room at a receiver for {range} % of the time. The card's \
+             receive_packets is the number of messages that a mailbox holds."
+        )
+    })
 }
 
 fn coarse_clock(points: &[Samples], total: usize) -> Option<String> {

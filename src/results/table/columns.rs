@@ -24,6 +24,9 @@ pub const STATISTIC: &str = "statistic";
 /// The column with the number of nodes on which the ranks of a launch ran.
 pub const USED_NODES: &str = "used_nodes";
 
+/// The column with the share of a simulation in which ranks waited for room.
+pub const BLOCKED_SHARE: &str = "blocked_share";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Identifies the point, together with the kernel.
@@ -54,7 +57,7 @@ pub struct ColumnDescription {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 17] = [
+const SAMPLE: [(&str, Unit, &str); 18] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -74,6 +77,11 @@ const SAMPLE: [(&str, Unit, &str); 17] = [
     ),
     ("simulation_wall_seconds", Unit::Seconds, "wall time of the simulation of a sample; seconds are virtual time"),
     ("simulation_messages", Unit::None, "messages of the simulation of a sample"),
+    (
+        BLOCKED_SHARE,
+        Unit::None,
+        "share of the time of simulated ranks in which they waited for room at a full receiver",
+    ),
     (
         "card_spread",
         Unit::None,

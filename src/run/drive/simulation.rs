@@ -6,6 +6,7 @@ use apexmap_measure::comm::simulated::{ComputationCosts, Machine, Mapping};
 use apexmap_measure::kernels;
 use apexmap_measure::kernels::keys::{CACHES, Caches};
 use apexmap_simulate as simulation;
+use apexmap_theory::machine::catalogue::RECEIVE_PACKETS;
 use apexmap_theory::machine::{Card, PUBLISHED};
 use std::sync::Arc;
 
@@ -91,7 +92,25 @@ impl Simulation {
                 "leave caches out",
             ));
         }
+        self.require_room(point)?;
         simulation::computation_costs(&self.card, point)
+    }
+
+    /// Refuses kernels whose senders do not wait and need more places in a mailbox than the card gives it.
+    fn require_room(&self, point: &Point) -> Result<()> {
+        let machine = self.machine(point.launch_size())?.for_kernel(&point.kernel);
+        let (needed, places) = ((kernels::find(&point.kernel)?.places)(point), machine.receive_packets);
+        if !machine.has_limited_room(0, point.ranks - 1) || places as u64 >= needed {
+            return Ok(());
+        }
+        let number = RECEIVE_PACKETS.name;
+        Err(Error::input(
+            format!(
+                "{} sends a rank up to B = {needed} replies that do not wait, and {} has room for {number} = {places}",
+                point.kernel, self.card.name
+            ),
+            format!("write B = {places} in the sweep, or value = {needed} under [numbers.{number}] of the card"),
+        ))
     }
 
     fn missing_numbers(&self, card: &Card, point: &Point) -> Vec<&'static str> {

@@ -196,6 +196,7 @@ catalogue! {
     PACKET_MOST_BYTES = Bytes, "size of the largest packet";
     PACKET_HEADER_BYTES = Bytes, "header of a packet, included in its size";
     PACKET_ACKNOWLEDGEMENT_BYTES = Bytes, "acknowledgement of a packet, not included in its size";
+    RECEIVE_PACKETS = None, "messages from other nodes that wait for one receiver; senders of further ones wait themselves";
     // network interface
     IO_BANDWIDTH_BYTES_PER_SECOND = BytesPerSecond, "bus between processor and network interface";
     IO_LATENCY_SECONDS = Seconds, "crossing the bus between processor and network interface, one way";

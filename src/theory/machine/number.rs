@@ -1,5 +1,6 @@
 //! One number of a card: its value, unit, uncertainty, domain and origin.
 
+use super::catalogue::RECEIVE_PACKETS;
 use super::domain::Domain;
 use super::name::NumberName;
 use apexmap_base::error::{Error, Result};
@@ -105,6 +106,9 @@ pub fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
     }
 }
 
+/// A limit that no simulation reaches says nothing.
+const MAX_RECEIVE_PACKETS: f64 = 1_048_576.0;
+
 pub fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
     match conversion(entry.unit, &number.unit) {
@@ -125,6 +129,11 @@ pub fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
             format!("{name} must be finite and not negative"),
             "correct value, low, high, range, best or reported",
         ));
+    }
+    let is_count = number.value.fract() == 0.0 && (1.0..=MAX_RECEIVE_PACKETS).contains(&number.value);
+    if entry.name == RECEIVE_PACKETS.name && !is_count {
+        let message = format!("{name} must be a whole number from 1 to {MAX_RECEIVE_PACKETS}, found {}", number.value);
+        return Err(Error::input(message, "write how many messages can wait; without the number, any number can"));
     }
     let within = match (number.low, number.high) {
         (None, None) => true,

@@ -160,7 +160,7 @@ impl Model for Roles {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "random_access.roles",
-            summary: "k' of k cores route along d dimensions, the others update: the slowest core of a node",
+            summary: "k' of k cores route along d dimensions, the others update: the slowest core of a node, an upper limit",
             source: &source::BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
             variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
@@ -179,7 +179,7 @@ impl Model for Roles {
             explains: &[roles::KERNEL.id],
             design: "several numbers of nodes with three routers of four cores, so that buckets differ; other numbers of routers are \
                      predicted from the loads of these",
-            assumes: "the load of the routing cores is that of one machine size; a core that routes along several dimensions has the sum \
+            assumes: "an upper limit: no core waits for another, and a receive finds four packets; the load of the routing cores is that of one machine size; a core that routes along several dimensions has the sum \
                       of their loads, each further one that of Z; updates are spread evenly over the cores that update; every core \
                       finds owners; no network bound if the card has no numbers of link and packets",
             ..RATES

@@ -84,7 +84,7 @@ pub fn of_simulation(family: &str) -> Option<Reservation> {
     let test = TESTS.iter().find(|test| test.model.strip_prefix("simulation ") == Some(family))?;
     let (least, most) = test.ratios?;
     Some(Reservation::TestedRatio {
-        without: "the memory and the caches that ranks of a node share".into(),
+        without: "a part of what ranks of a node share, such as the last cache".into(),
         least,
         most,
         machine: test.machine.clone(),
@@ -147,7 +147,9 @@ impl Tested {
 fn total(tests: &[&Test]) -> Reservation {
     let mut machines: Vec<&str> = tests.iter().map(|test| test.machine.as_str()).collect();
     machines.dedup();
+    let fastest = tests.iter().filter_map(|test| test.ratios).map(|ends| ends.1).fold(0.0, f64::max);
     Reservation::TestedError {
+        fastest: (fastest > 1.5).then_some(fastest),
         error: tests.iter().map(|test| test.smape.1).fold(0.0, f64::max),
         machine: machines.join(" and "),
         points: tests.iter().map(|test| test.points).sum(),

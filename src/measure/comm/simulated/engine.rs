@@ -7,6 +7,7 @@ mod member;
 use super::machine::{Machine, MessageCosts, Time, check_time};
 use super::network::{Network, Passage, Sending};
 use super::stacks::{RankStack, Stacks};
+use super::timetable::Timetable;
 use crate::comm::Computation;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -46,7 +47,11 @@ struct State {
     polling: Vec<usize>,
     ranks: Vec<RankState>,
     network: Network,
+    /// The memory of each node.
+    memories: Vec<Timetable>,
     events: u64,
+    /// The time that ranks waited for room, all together.
+    waited: Time,
     /// The running rank's clock.
     now: Time,
     /// Clock of the first rank that has arrived at an exchange with all. Its messages are sent when all ranks have arrived.
@@ -64,6 +69,8 @@ struct RankState {
     failing_since: Option<Time>,
     failed_polls: u32,
     waits_for: Option<&'static str>,
+    /// Since when, and the rank without room for its message.
+    blocked: Option<(Time, usize)>,
     /// Whether the rank polls until something changes, and whether it is in the list of such ranks.
     polls: bool,
     is_listed: bool,
@@ -83,14 +90,15 @@ impl World {
         let network = Network::new(&machine, size);
         let ready = (0..size).map(|rank| Reverse((0, rank))).collect();
         let ranks = (0..size).map(|_| RankState { scheduled: Some(0), ..RankState::default() }).collect();
-        let state =
-            RefCell::new(State { ready, polling: Vec::new(), ranks, network, events: 0, now: 0, exchange_since: None });
+        let memories = vec![Timetable::default(); size.div_ceil(machine.ranks_per_node)];
+        let (polling, events, waited, now, exchange_since) = Default::default();
+        let state = State { ready, polling, ranks, network, memories, events, waited, now, exchange_since };
         Rc::new(Self {
             machine,
             costs,
             size,
             stacks,
-            state,
+            state: RefCell::new(state),
             failed: Cell::new(false),
             full_stack: Cell::new(None),
             shared: RefCell::default(),
@@ -142,6 +150,20 @@ impl World {
         self.state.borrow().events
     }
 
+    /// The receiver has no room for a message of this rank.
+    pub fn block(&self, rank: usize, receiver: usize, now: Time) {
+        self.state.borrow_mut().ranks[rank].blocked.get_or_insert((now, receiver));
+    }
+
+    pub fn unblock(&self, rank: usize, now: Time) {
+        let state = &mut *self.state.borrow_mut();
+        state.waited += state.ranks[rank].blocked.take().map_or(0, |(since, _)| now - since);
+    }
+
+    pub fn waiting_time(&self) -> Time {
+        self.state.borrow().waited
+    }
+
     pub fn clock(&self, rank: usize) -> Time {
         self.state.borrow().ranks[rank].clock
     }
@@ -176,7 +198,9 @@ impl World {
         let state = self.state.borrow();
         let waiting: Vec<_> = state.ranks.iter().enumerate().filter(|(_, state)| !state.is_done).collect();
         let each = waiting.iter().take(4).map(|(rank, state)| {
-            format!("rank {rank} waits for {} since {} ns", state.waits_for.unwrap_or("nothing"), state.clock / 1000)
+            let room = state.blocked.map(|(_, receiver)| format!("room at rank {receiver}"));
+            let reason = room.unwrap_or_else(|| state.waits_for.unwrap_or("nothing").to_owned());
+            format!("rank {rank} waits for {reason} since {} ns", state.clock / 1000)
         });
         format!(
             "deadlock: {} of {} ranks wait, and nothing is on its way: {}",

@@ -45,8 +45,23 @@ pub struct Machine {
     pub link: LinkCosts,
     /// A poll that finds nothing.
     pub poll: Time,
+    /// Such a poll of a mailbox takes this much longer for each sender on the node after the first.
+    #[serde(default)]
+    pub sender_poll: Time,
+    /// A look at whether a receiver on the node has taken a message. A send looks at one in SMSG of its receivers.
+    #[serde(default)]
+    pub sender_line: Time,
     /// A stage of a barrier; without it, a stage costs a message of no bytes in both directions.
     pub barrier_stage: Option<Time>,
+    /// A message on the node costs its receiver this much more if the one before came from another rank.
+    #[serde(default)]
+    pub sender_change: Time,
+    /// Messages from other nodes, sent and not received, that a mailbox has room for; 0 for any number.
+    #[serde(default)]
+    pub receive_packets: usize,
+    /// The kernels whose mailboxes have this limit; all if there are none.
+    #[serde(default)]
+    pub limited_kernels: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,7 +199,16 @@ impl Machine {
             return Err(format!("a byte takes {wrong} ps"));
         }
         let times = paths.iter().flatten().flat_map(MessageCosts::times);
-        let mut times = times.chain([self.interface.gap, self.link.hop, self.poll]).chain(self.barrier_stage);
+        let mut times = times
+            .chain([
+                self.interface.gap,
+                self.link.hop,
+                self.poll,
+                self.sender_poll,
+                self.sender_line,
+                self.sender_change,
+            ])
+            .chain(self.barrier_stage);
         if let Some(wrong) = times.find(|time| *time > MAX_COST) {
             return Err(format!("a cost is {} s; the largest is 1000 s", wrong as f64 * 1e-12));
         }
@@ -197,6 +221,12 @@ impl Machine {
         let nodes = ranks.div_ceil(self.ranks_per_node);
         self.topology.check(nodes)?;
         self.link.mapping.places(&self.topology, nodes).map(drop)
+    }
+
+    /// The machine as this kernel sees it.
+    pub fn for_kernel(&self, id: &str) -> Self {
+        let is_limited = self.limited_kernels.is_empty() || self.limited_kernels.iter().any(|kernel| kernel == id);
+        Self { receive_packets: if is_limited { self.receive_packets } else { 0 }, ..self.clone() }
     }
 
     pub fn node_of(&self, rank: usize) -> usize {
@@ -213,6 +243,16 @@ impl Machine {
         let nodes = ranks.div_ceil(self.ranks_per_node);
         let links: usize = (0..WAYS).map(|way| self.topology.links(0, way * nodes / WAYS)).sum();
         links as f64 / WAYS as f64
+    }
+
+    /// Senders to a mailbox on the same node, after the first.
+    pub fn further_senders(&self, ranks: usize) -> usize {
+        self.ranks_per_node.min(ranks).saturating_sub(2)
+    }
+
+    /// Whether a message between these ranks needs one of the places of the receiver's mailbox.
+    pub fn has_limited_room(&self, from: usize, to: usize) -> bool {
+        self.receive_packets > 0 && self.node_of(from) != self.node_of(to)
     }
 
     pub fn costs(&self, from: usize, to: usize) -> &PathCosts {

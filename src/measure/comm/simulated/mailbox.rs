@@ -1,10 +1,12 @@
 //! A message waits at its receiver, in the order of arrival, until the receiver takes it. Receives are matched as by MPI. A message
 //! that arrives before its receive was posted is unexpected: the core that takes it copies it once more. A message above the eager
-//! limit leaves only after its receive was posted.
+//! limit leaves only after its receive was posted. If mailboxes have limited room, a message of another node needs a place there
+//! from its sending until its receiver takes it. Otherwise the sender waits as for a send handle: by the rules of its kernel.
 
 use super::SimulatedComm;
 use super::engine::{Member, World};
 use super::machine::Time;
+use super::room::Room;
 use crate::comm::{CopyOutbox, Inbox, MailboxCapacity, Mailboxes, Outbox, Path, Posting, Tag};
 use apexmap_base::units::WORD_BYTES;
 use std::cell::RefCell;
@@ -42,13 +44,15 @@ struct Queue {
     /// The receives without a message that were posted when the mailbox was opened, and the times of the later ones.
     first: usize,
     later: VecDeque<Time>,
+    room: Room,
+    last_sender: Option<usize>,
 }
 
 impl Queue {
     fn new(posting: Posting, receives: usize) -> Self {
         let first = if posting == Posting::Ahead { receives } else { 0 };
-        let (letters, announced, later) = Default::default();
-        Self { letters, announced, accepted: 0, taken: 0, posting, first, later }
+        let (letters, announced, later, room, last_sender) = Default::default();
+        Self { letters, announced, accepted: 0, taken: 0, posting, first, later, room, last_sender }
     }
 
     /// When the receive of a message was posted or will be; `None` if that is not known yet.
@@ -139,6 +143,8 @@ pub struct SimulatedOutbox {
     handles: Rc<RefCell<Handles>>,
     sends: usize,
     max_words: usize,
+    /// The core has spent the time of the next send: a message that found no room is tried again without it.
+    is_prepared: bool,
 }
 
 impl SimulatedComm {
@@ -156,7 +162,7 @@ impl SimulatedComm {
         let own = Boxes { queues, peers: sorted.into() };
         let boxes = self.member.share_all(own.clone());
         let member = self.member.clone();
-        (own, SimulatedOutbox { member, boxes, handles: Rc::default(), sends, max_words })
+        (own, SimulatedOutbox { member, boxes, handles: Rc::default(), sends, max_words, is_prepared: false })
     }
 }
 
@@ -212,14 +218,29 @@ impl SimulatedInbox {
         now
     }
 
+    /// A poll looks at the rings of all senders.
+    fn fail(&self, now: Time) {
+        let world = &self.member.world;
+        let further = if self.own.peers.is_empty() { world.machine.further_senders(world.size) } else { 0 };
+        let poll = world.machine.poll + further as Time * world.machine.sender_poll;
+        self.member.fail_after(poll, now, "a message");
+    }
+
     fn receive<R>(&self, now: Time, is_first: bool, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         let queue = &self.own.queues[self.queue];
         let (letter, is_unexpected) = queue.borrow_mut().take(now)?;
+        let Member { world, rank, .. } = &self.member;
+        if world.machine.has_limited_room(letter.sender, *rank) {
+            queue.borrow_mut().room.leave(world, self.member.clock());
+        }
         let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).mailbox;
         let (bytes, saved) =
             (letter.words.len() * WORD_BYTES as usize, if is_first { 0 } else { costs.saved_in_batch });
+        let is_change = queue.borrow_mut().last_sender.replace(letter.sender).is_some_and(|last| last != letter.sender);
+        let is_near = world.machine.node_of(letter.sender) == world.machine.node_of(*rank);
+        let change = if is_change && is_near { world.machine.sender_change } else { 0 };
         let copy = if is_unexpected { costs.copying(bytes) } else { 0 };
-        self.member.advance(copy + costs.taking(bytes).saturating_sub(saved));
+        self.member.advance(change + copy + costs.taking(bytes).saturating_sub(saved));
         self.member.progress();
         let result = read(letter.sender, &letter.words);
         let mut queue = queue.borrow_mut();
@@ -235,7 +256,7 @@ impl Inbox for SimulatedInbox {
         let now = self.begin();
         let result = self.receive(now, true, read);
         if result.is_none() {
-            self.member.fail(now, "a message");
+            self.fail(now);
         }
         result
     }
@@ -247,7 +268,7 @@ impl Inbox for SimulatedInbox {
             taken += 1;
         }
         if taken == 0 {
-            self.member.fail(now, "a message");
+            self.fail(now);
         }
         taken
     }
@@ -285,12 +306,26 @@ impl Outbox for SimulatedOutbox {
         }
         let (Member { rank, world, .. }, bytes) = (&self.member, words.len() * WORD_BYTES as usize);
         let costs = &world.machine.costs(*rank, receiver).mailbox;
-        self.member.advance(costs.send + costs.copying(bytes));
-        self.member.progress();
+        if !std::mem::replace(&mut self.is_prepared, true) {
+            let looks = world.machine.further_senders(world.size).min(self.sends - 1) as Time;
+            let look = world.machine.sender_line * looks / self.sends as Time;
+            self.member.advance(costs.send + costs.copying(bytes) + look);
+            self.member.progress();
+        }
         // Other ranks may send between the start and the end of this rank's own work.
         let now = self.member.synchronize();
         let ends = (*rank, receiver);
         let mut queue = self.boxes[receiver].queue(*rank).borrow_mut();
+        if world.machine.has_limited_room(*rank, receiver) {
+            if !queue.room.enter(world, now, (*rank, world.machine.receive_packets)) {
+                world.block(*rank, receiver, now);
+                self.member.fail(now, "room at its receiver");
+                return false;
+            }
+            world.unblock(*rank, now);
+            self.member.progress();
+        }
+        self.is_prepared = false;
         queue.accepted += 1;
         let number = queue.accepted;
         if bytes <= costs.eager_bytes {

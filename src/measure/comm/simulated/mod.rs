@@ -8,6 +8,7 @@ mod mailbox;
 mod mapping;
 mod messages;
 mod network;
+mod room;
 mod stacks;
 mod timetable;
 mod topology;
@@ -30,6 +31,9 @@ use apexmap_base::error::{Error, Result};
 use engine::{Member, World};
 use stacks::Stacks;
 
+/// Updates and blocks after which a rank lets others of its node use the memory.
+const TURN: usize = 64;
+
 pub struct SimulatedComm {
     member: Member,
 }
@@ -40,6 +44,8 @@ pub struct Account {
     pub messages: u64,
     /// The last rank's clock.
     pub seconds: f64,
+    /// The share of the ranks' time in which they waited for room at a receiver.
+    pub blocked_share: f64,
 }
 
 /// Returns each rank's result, or the message of its panic.
@@ -55,7 +61,8 @@ pub fn run<R: 'static>(
     let world = World::new(machine.clone(), costs, ranks, Stacks::new(ranks)?);
     let results = engine::run(&world, |member| body(&SimulatedComm { member }, &mut Arena::for_simulated_rank()));
     let last = (0..ranks).map(|rank| world.clock(rank)).max().unwrap_or(0);
-    Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12 }))
+    let blocked_share = world.waiting_time() as f64 / (last as f64 * ranks as f64).max(1.0);
+    Ok((results, Account { messages: world.events(), seconds: last as f64 * 1e-12, blocked_share }))
 }
 
 pub fn library() -> String {
@@ -126,6 +133,15 @@ impl Comm for SimulatedComm {
     }
 
     fn charge(&self, computation: Computation, amount: usize) {
-        self.member.compute(machine::scale(self.member.world.costs[computation as usize], amount));
+        let costs = &self.member.world.costs;
+        let [own, shared] = [computation, Computation::Memory].map(|kind| costs[kind as usize]);
+        let is_memory = matches!(computation, Computation::Update | Computation::Read);
+        if shared == 0.0 || !is_memory {
+            return self.member.compute(machine::scale(own, amount));
+        }
+        for first in (0..amount).step_by(TURN) {
+            let turn = TURN.min(amount - first);
+            self.member.use_memory(machine::scale(own, turn), machine::scale(shared, turn));
+        }
     }
 }

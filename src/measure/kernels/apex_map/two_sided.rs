@@ -26,6 +26,7 @@ pub static KERNEL: Kernel = Kernel {
     simulation: Some(Computations::Blocks),
     buffer_bytes: |point| buffer_bytes(point, Arrays::AllBefore, B.of(point) + SMSG.of(point)),
     rings,
+    places: |point| B.of(point),
     run: |point, stream, world| on_transport!(world.transport, comm => run(comm, point, stream, world.arena)),
     ..FAMILY
 };

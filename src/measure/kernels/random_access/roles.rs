@@ -133,7 +133,7 @@ struct Member<'a, C: Mailboxes> {
     channels: Vec<Channel<C>>,
     first_channel: usize,
     routes: Vec<Route>,
-    /// For each part of the table.
+    /// For each part of the table; empty on simulated ranks.
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
     stored: usize,
@@ -145,6 +145,12 @@ struct Member<'a, C: Mailboxes> {
     delay: f64,
     idle: Idle,
     busy_seconds: f64,
+}
+
+/// Parts without a route are served only by earlier cores; their updates never arrive here.
+fn find_bucket(plan: &RolePlan, rank: usize, routes: &[Route], part: usize) -> usize {
+    let next_route = plan.route(rank, part);
+    routes.iter().position(|route| *route == next_route).unwrap_or(0)
 }
 
 impl<'a, C: Mailboxes> Member<'a, C> {
@@ -160,11 +166,9 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         let core = rank % plan.nodes.cores;
         let is_router = core < plan.nodes.routers;
         let routes = if is_router { plan.routes(rank) } else { Vec::new() };
-        // Parts without a route are served only by earlier cores; their updates never arrive here.
-        let bucket = |part: usize| {
-            let next_route = plan.route(rank, part);
-            routes.iter().position(|route| *route == next_route).unwrap_or(0) as u32
-        };
+        // A table of all parts for each of many simulated ranks would be too large.
+        let has_table = is_router && comm.simulated_rank().is_none();
+        let bucket = |part: usize| find_bucket(plan, rank, &routes, part) as u32;
         Self {
             comm,
             plan,
@@ -172,7 +176,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             index: problem.index,
             channels: (first_channel..=dimensions).map(channel).collect(),
             first_channel,
-            bucket_for: if is_router { (0..problem.owners.parts()).map(bucket).collect() } else { Vec::new() },
+            bucket_for: if has_table { (0..problem.owners.parts()).map(bucket).collect() } else { Vec::new() },
             buckets: vec![Vec::with_capacity(plan.capacity); routes.len()],
             routes,
             stored: 0,
@@ -262,7 +266,11 @@ impl<'a, C: Mailboxes> Member<'a, C> {
 
     #[inline]
     fn route(&mut self, value: u64) {
-        let bucket = self.bucket_for[self.owners.owner(self.index.word(value))] as usize;
+        let part = self.owners.owner(self.index.word(value));
+        let bucket = match self.bucket_for.get(part) {
+            Some(bucket) => *bucket as usize,
+            None => find_bucket(self.plan, self.comm.rank(), &self.routes, part),
+        };
         self.buckets[bucket].push(value);
         if self.buckets[bucket].len() == self.plan.capacity {
             self.flush(bucket);
@@ -312,8 +320,11 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                     received.drain(..).for_each(|value| self.tally.discard(self.index.word(value), value));
                 } else {
                     self.count_stored(received.len());
-                    self.comm.charge(Computation::Divide, received.len());
-                    received.drain(..).for_each(|value| self.route(value));
+                    for bucket in received.chunks(self.plan.capacity) {
+                        self.comm.charge(Computation::Divide, bucket.len());
+                        bucket.iter().for_each(|value| self.route(*value));
+                    }
+                    received.clear();
                 }
                 progress = true;
             }

@@ -87,6 +87,8 @@ pub struct BlockSeconds {
     pub own: f64,
     pub others: f64,
     pub remote_share: f64,
+    /// The time of the node's memory for the lines of a block; 0 if its bandwidth is not known.
+    pub shared: f64,
 }
 
 /// Returns the seconds of a block, as in [`Surface`] without messages, by variables of that model. They are not finite if the
@@ -99,14 +101,15 @@ pub fn own_block_seconds(card: &Card, given: &dyn Fn(&str) -> Option<f64>, poll:
     p[MEMORY_END..RANKS_END].fill(0.0);
     p[SHARED_END..].fill(0.0);
     if p[..SIZES.len()].iter().any(|size| size.is_nan()) {
-        return Ok(BlockSeconds { own: f64::NAN, others: f64::NAN, remote_share: 0.0 });
+        return Ok(BlockSeconds { own: f64::NAN, others: f64::NAN, remote_share: 0.0, shared: 0.0 });
     }
     let served = Served::from_place(&Place::find(&x, &p), &x, &p);
     let core = Memory(&p[SIZES.len()..MEMORY_END]);
     let block = x[1];
     let seconds = |shares| core.issue_seconds(block) + core.misses(shares, block, poll).iter().sum::<f64>();
     let others = if served.remote > 0.0 { seconds(&served.shares.served) } else { 0.0 };
-    Ok(BlockSeconds { own: seconds(&served.shares.own), others, remote_share: served.remote })
+    let shared = served.shared_limits(&x, &p)[0].0 / served.on_node;
+    Ok(BlockSeconds { own: seconds(&served.shares.own), others, remote_share: served.remote, shared })
 }
 
 pub fn missing_memory_numbers(card: &Card) -> Vec<&'static str> {

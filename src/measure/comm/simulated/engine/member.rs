@@ -25,6 +25,17 @@ impl Member {
         state.failed_polls = 0;
     }
 
+    /// Computes for the longer of the core's own time and the end of its turn on the memory of its node.
+    pub fn use_memory(&self, own: Time, shared: Time) {
+        let now = self.synchronize();
+        let served = {
+            let node = self.world.machine.node_of(self.rank);
+            let memory = &mut self.world.state.borrow_mut().memories[node];
+            memory.reserve(now, now, shared) + shared
+        };
+        self.compute(own.max(served - now));
+    }
+
     /// Continues not before this time.
     pub fn advance_to(&self, time: Time) {
         let mut state = self.state();
