@@ -263,7 +263,6 @@ fn companion(series: &Series, others: &[Series], suffix: &str) -> Series {
     Series { label: format!("{} {suffix}", series.label).trim().to_owned(), points }
 }
 
-/// The rate that Apex-Map's model predicts.
 const PREDICTED: &str = "bytes_per_second_per_rank";
 
 const MAX_BOUNDED: usize = 7;
@@ -294,17 +293,14 @@ fn bottleneck(grid: Grid, cells: &CellGrid) -> Categories {
     Categories { grid, cells, names: bounds::NAMES.map(str::to_owned).to_vec(), shown: CellText::Value }
 }
 
-/// The scale is logarithmic if the values are positive and span a factor of 8.
 pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     to_quantity(columns::describe(column), values)
 }
 
-/// Sizes of memory are drawn in bytes.
 fn axis_factor(column: &str) -> f64 {
     if columns::is_memory(column) { WORD_BYTES as f64 } else { 1.0 }
 }
 
-/// Sizes of memory are in bytes.
 pub fn axis_quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     let drawn = quantity(column, values);
     if columns::is_memory(column) { Quantity { unit: Unit::Bytes, ..drawn } } else { drawn }

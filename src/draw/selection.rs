@@ -6,7 +6,6 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, NODE_TYPE, Role};
 
-/// `by` is the second axis of a grid, or the columns that distinguish curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axes {
     pub x: String,
@@ -64,7 +63,6 @@ fn nothing_varies(samples: &Samples, kind: FigureKind) -> Error {
     }
 }
 
-/// `notes` are sentences about what is left out.
 #[derive(Clone, Debug)]
 pub struct Selected {
     pub samples: Samples,

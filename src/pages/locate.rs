@@ -44,7 +44,6 @@ struct Row {
     rates: Vec<String>,
 }
 
-/// Writes `locate.html` and, with a measured map, `figures/`. Returns the path of the page.
 pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Samples>, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     let folder = if map.is_some() { &figures } else { to };

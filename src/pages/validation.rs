@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("validation.html");
 
-/// Writes `validate.html` and its figures; returns the path of the page.
 pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
@@ -65,7 +64,6 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Groups checks of one place in a paper, in their order.
 pub fn sources(checks: &[&Check]) -> Vec<Value> {
     let of_one = |own: &[&Check]| {
         let lines: Vec<Value> = own.iter().map(|check| line(check)).collect();

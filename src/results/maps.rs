@@ -30,7 +30,6 @@ pub struct Maps {
 pub struct Map {
     /// Columns that distinguish the points of the map from those of others, kernel and ranks first.
     key: Vec<(String, Value)>,
-    /// Name in plain words: `1 core, 2 MiB pages`.
     pub label: String,
     pub quantity: ColumnDescription,
     pub x: MapAxis,
@@ -110,7 +109,6 @@ impl Map {
 }
 
 impl Maps {
-    /// Creates the maps of planned points, without values.
     pub fn from_points<'a>(entries: impl Iterator<Item = (&'a str, &'a Point)> + Clone) -> Result<Self> {
         let mut table = tabulate_points(entries.clone().map(|(_, point)| point));
         table.insert("key", Column::from_words(entries.map(|(key, _)| Some(key))));
@@ -122,7 +120,6 @@ impl Maps {
         Self::from_points(points.iter().map(|line| (line.key.as_str(), &line.point))).map(Some)
     }
 
-    /// Creates the maps of the points that these samples measured, without values.
     pub fn from_samples(samples: &Samples) -> Result<Self> {
         let mut maps = Self::default();
         samples.groups()?.iter().try_for_each(|group| maps.add_group(group))?;
@@ -236,7 +233,6 @@ impl Maps {
         Reader::default().read_each(&folder.journal_files()?, add).map(|_| ())
     }
 
-    /// Returns the maps that meet a condition, the largest first.
     pub fn in_order(&self, is_wanted: impl Fn(&Map) -> bool) -> Vec<&Map> {
         let mut maps: Vec<&Map> = self.maps.iter().filter(|map| is_wanted(map)).collect();
         maps.sort_by_key(|map| usize::MAX - map.cells.len());

@@ -35,7 +35,6 @@ pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]>
     triangles
 }
 
-/// Returns the part where `low <= z <= high`: a convex polygon, or nothing.
 pub fn band(triangle: &[Corner; 3], low: f64, high: f64) -> Vec<(f64, f64)> {
     let points: Vec<_> = triangle.iter().map(|c| (c.x, c.y, c.z)).collect();
     let above = clip(&points, |z| z - low);

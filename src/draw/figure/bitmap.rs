@@ -9,7 +9,6 @@ use plotters::backend::{BitMapBackend, DrawingBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
 
-/// Pixels at several times the resolution of the PNG file.
 pub struct Bitmap {
     sheet: Sheet,
     pixels: Vec<u8>,
@@ -48,7 +47,6 @@ impl Bitmap {
     }
 }
 
-/// Each new pixel is the mean of `times` by `times` pixels.
 fn shrink(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8> {
     let mut small = Vec::with_capacity(width * height * 3);
     for y in 0..height {

@@ -31,7 +31,6 @@ impl<'a> Canvas<'a> {
         self.spots.push(Spot { position, row });
     }
 
-    /// Returns the right end of axes that leave space for a colour bar.
     pub fn bar_left(&self) -> f64 {
         self.sheet.width - self.sheet.bar
     }
@@ -103,7 +102,6 @@ impl<'a> Canvas<'a> {
         self.painter.disc(centre, radius, self.shade(colour), radius + 0.7, self.shade(WHITE))
     }
 
-    /// The mark of a failed measurement.
     pub fn cross(&mut self, (x, y): Xy) -> Result<()> {
         for (arm, colour, width) in [(5.0, WHITE, 4.0), (4.0, RGBColor(200, 30, 30), 2.0)] {
             self.line(&[(x - arm, y - arm), (x + arm, y + arm)], colour, width)?;
@@ -174,6 +172,5 @@ pub trait Painter {
 
     fn disc(&mut self, centre: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
 
-    /// Centres the capitals on `position`, perpendicular to the direction of the text.
     fn text(&mut self, text: &str, position: Xy, side: Side, font: Font, upwards: bool) -> Result<()>;
 }

@@ -107,7 +107,6 @@ impl Categories {
         canvas.text(&words, rect.centre(), Side::Middle, Font::new(*size).with_colour(readable_on(colour)))
     }
 
-    /// The machine was faster than its limit.
     fn is_above(&self, value: f64) -> bool {
         self.shown == CellText::Value && self.grid.z.unit == Unit::None && value > 1.0
     }
@@ -119,7 +118,6 @@ impl Categories {
         }
     }
 
-    /// The same in all cells.
     fn lead_text(&self, area: &Cells) -> LeadText {
         let is_lead = matches!(self.shown, CellText::Lead { .. });
         let cells = if is_lead { self.cells_with_category() } else { Vec::new() };
@@ -252,7 +250,6 @@ impl Drawable for &Categories {
     }
 }
 
-/// Where a lead is not certain.
 fn pale(colour: RGBColor) -> RGBColor {
     let lighter = |c: u8| (f64::from(c) * 0.4 + 255.0 * 0.6) as u8;
     RGBColor(lighter(colour.0), lighter(colour.1), lighter(colour.2))

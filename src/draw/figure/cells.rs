@@ -65,7 +65,6 @@ pub fn type_size(labels: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
     [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
 }
 
-/// The white outline separates a cell from its neighbours.
 pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) -> Result<()> {
     canvas.fill(rect, colour)?;
     if undecided {
@@ -101,7 +100,6 @@ pub enum Key {
     Missing,
 }
 
-/// In the lower right corner, outside of the frame.
 pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
     for (k, mark) in key.iter().rev().enumerate() {
         let centre: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);

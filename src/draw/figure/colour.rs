@@ -7,9 +7,7 @@ pub const INK: RGBColor = RGBColor(34, 34, 34);
 pub const GREY: RGBColor = RGBColor(110, 110, 110);
 pub const PALE: RGBColor = RGBColor(222, 222, 222);
 pub const WHITE: RGBColor = RGBColor(255, 255, 255);
-/// The sides of the box behind a surface.
 pub const PANEL: RGBColor = RGBColor(248, 248, 248);
-/// The ground and the lines of an unknown value.
 pub const HATCH: RGBColor = RGBColor(244, 244, 244);
 pub const HATCH_LINE: RGBColor = RGBColor(200, 200, 200);
 
@@ -68,7 +66,6 @@ pub fn readable_on(ground: RGBColor) -> RGBColor {
     if luminance > 0.18 { RGBColor(4, 4, 4) } else { RGBColor(251, 251, 251) }
 }
 
-/// Reads `0xrrggbb`.
 const fn colours<const N: usize>(rrggbb: [u32; N]) -> [RGBColor; N] {
     let mut colours = [WHITE; N];
     let mut k = 0;

@@ -24,7 +24,6 @@ impl Bands {
         (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
     }
 
-    /// `names` are the labels of the levels.
     pub fn bar(&self, names: Vec<String>, title: String) -> ColourBar {
         let count = self.levels.len() - 1;
         let share = |k: usize| k as f64 / count as f64;
@@ -34,7 +33,6 @@ impl Bands {
     }
 }
 
-/// The scale also covers `range`.
 pub struct Contour<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
@@ -117,7 +115,6 @@ fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &
     Ok(())
 }
 
-/// The longest first.
 fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
     let mut lines: Vec<(Vec<Xy>, &str)> = Vec::new();
     for k in 1..levels.len() - 1 {
@@ -186,7 +183,6 @@ fn point_along(line: &[Xy], share: f64) -> Xy {
     line[line.len() - 1]
 }
 
-/// Returns the kinds of marks drawn.
 fn draw_marks(
     canvas: &mut Canvas,
     grid: &Grid,

@@ -77,7 +77,6 @@ impl Frame {
 
 const TICK_LENGTH: f64 = 6.0;
 
-/// Lays out the axes below `top` and left of `right`.
 pub fn draw_axes(
     canvas: &mut Canvas,
     top: f64,
@@ -170,7 +169,6 @@ impl ColourBar {
         Self { parts, ticks, title }
     }
 
-    /// Right of `frame`, above `key_lines` lines of a key.
     pub fn draw(&self, canvas: &mut Canvas, frame: &Rect, key_lines: usize) -> Result<()> {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
         let gap = canvas.sheet.margin + 8.0;
@@ -199,18 +197,14 @@ const KEY_LINE: f64 = 20.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
     Measured,
-    /// Above 1, beyond its uncertainty.
     Faster,
-    /// Below 1, beyond its uncertainty.
     Slower,
-    /// The interval of a ratio includes 1.
     Undecided,
     Failed,
     Gap,
     Estimate,
 }
 
-/// In the lower right corner, outside of the frame.
 pub fn draw_key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
     for (k, kind) in marks.iter().rev().enumerate() {
         let centre = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
@@ -258,7 +252,6 @@ pub fn draw_mark(canvas: &mut Canvas, centre: Xy, mark: Mark) -> Result<()> {
 
 pub const ESTIMATE_RADIUS: f64 = 5.0;
 
-/// Shows on any colour.
 fn draw_diamond(canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
     for (radius, colour) in [(ESTIMATE_RADIUS + 1.5, WHITE), (ESTIMATE_RADIUS, INK), (ESTIMATE_RADIUS - 2.2, WHITE)] {
         canvas.polygon(&[(x + radius, y), (x, y + radius), (x - radius, y), (x, y - radius)], colour, 1.0)?;

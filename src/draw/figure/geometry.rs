@@ -29,7 +29,6 @@ impl Rect {
         ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
     }
 
-    /// Moves each side outwards by this many pixels.
     pub fn inflate(&self, distance: f64) -> Self {
         Self {
             left: self.left - distance,

@@ -47,7 +47,6 @@ impl Palette {
     }
 }
 
-/// The scale also covers `range`.
 pub struct Heat<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
@@ -121,7 +120,6 @@ fn draw_cells(
     Ok(())
 }
 
-/// `has_places`: the map has estimated places.
 fn draw_bar_and_key(
     canvas: &mut Canvas,
     grid: &Grid,

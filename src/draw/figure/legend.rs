@@ -40,7 +40,6 @@ pub fn names(labels: &[&str]) -> Names {
 pub struct Item {
     pub series: usize,
     pub name: String,
-    /// Stands for this part of all groups, whatever their colours.
     pub is_shared: bool,
 }
 
@@ -71,7 +70,6 @@ pub struct LegendEntry {
     pub sample: Xy,
 }
 
-/// Empty if no curve has a name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Legend {
     pub title: Vec<String>,

@@ -152,7 +152,6 @@ pub struct Drawing {
     pub svg: String,
     /// Width and height in the units of `spots`.
     pub size: (f64, f64),
-    /// Positions of the rows of the figure's table.
     pub spots: Vec<Spot>,
 }
 
@@ -179,7 +178,6 @@ fn sheet(figure: &Figure, style: Style) -> Result<Sheet> {
     Ok(Sheet::new(style, |width| drawable.room(width, style)))
 }
 
-/// As an SVG document, with the positions of its values.
 pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
     let sheet = sheet(figure, style)?;
     let size = (sheet.width, sheet.height);
@@ -202,7 +200,6 @@ pub fn save(figure: &Figure, path: &Path) -> Result<()> {
     save_in_style(figure, Style::Screen, path)
 }
 
-/// As [`save`], in a style.
 pub fn save_in_style(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     let contents = match ending(path).as_str() {
         "svg" => drawing(figure, style)?.svg.into_bytes(),
@@ -244,14 +241,12 @@ pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
 }
 
 trait Drawable {
-    /// Records a spot on the canvas for each shown row of the table.
     fn draw(&self, canvas: &mut Canvas) -> Result<()>;
 
     fn table(&self) -> FigureTable;
 
     fn description(&self) -> String;
 
-    /// The space that the figure needs on a sheet of this width.
     fn room(&self, _width: f64, _style: Style) -> Room {
         Room::Flat
     }

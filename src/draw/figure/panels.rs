@@ -4,7 +4,6 @@ use super::contour::{self, Bands};
 use super::frame::{self, Frame, FrameAxis};
 use super::prelude::*;
 
-/// Grids of one quantity over the same parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panels {
     pub title: String,
@@ -86,7 +85,6 @@ impl Drawable for &Panels {
         bands.bar(names, first.z.title()).draw(canvas, &frame.area, 0)
     }
 
-    /// All panels, one below the other, in one unit.
     fn table(&self) -> FigureTable {
         let Some(first) = self.grids.first() else { return FigureTable { head: Vec::new(), rows: Vec::new() } };
         let values: Vec<f64> = self.grids.iter().flat_map(|grid| grid.values.iter().copied()).collect();

@@ -82,7 +82,6 @@ impl Drawable for RatioFigure<'_> {
         }
     }
 
-    /// Adds whether the ratio is decided, or who did not finish.
     fn table(&self) -> FigureTable {
         let Ratios { grid, undecided, undecided_label, unfinished } = self.ratios;
         let mut table = FigureTable::from_grid(grid);
@@ -155,7 +154,6 @@ fn draw_map(canvas: &mut Canvas, ratios: &Ratios, z: &Scale) -> Result<()> {
     draw_key(canvas, &frame.area, &key)
 }
 
-/// A cross, and the name of the machine where space allows.
 fn draw_unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
     let (x, y) = rect.centre();
     let font = Font::new(text::TICK);

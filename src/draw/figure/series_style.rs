@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 
-/// No two series of a figure have the same.
 #[derive(Clone, Copy)]
 pub struct SeriesStyle {
     pub colour: RGBColor,
@@ -22,7 +21,6 @@ pub enum Part {
 #[derive(Clone, Copy)]
 pub struct Distinction {
     pub count: usize,
-    /// Consecutive series of one colour.
     pub group_size: usize,
     pub ordered: bool,
 }

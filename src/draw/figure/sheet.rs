@@ -60,7 +60,6 @@ pub struct Sheet {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
     Flat,
-    /// In three dimensions, which is taller.
     Solid,
     Legend {
         height: f64,
@@ -79,7 +78,6 @@ const SLIDE_INCH: f64 = text::AXIS / 24.0 * 72.0;
 /// Width and height in inches, and dots per inch.
 const SLIDE: (f64, f64, f64) = (40.0 / 3.0, 7.5, 144.0);
 
-/// The height of a legend that has no room next to the axes.
 fn legend_below(room: &impl Fn(f64) -> Room, (width, height, margin): (f64, f64, f64)) -> Option<f64> {
     match room(width - 2.0 * margin) {
         Room::Legend { column, .. } if column.0 < width / 3.0 && column.1 < 0.6 * height => None,
@@ -160,12 +158,10 @@ impl Sheet {
         self.subtitle_lines > 0
     }
 
-    /// Of values in cells; on a screen, smaller ones are left out.
     pub fn smallest_type(&self) -> f64 {
         if self.style == Style::Screen { text::TICK } else { 9.0 }
     }
 
-    /// A slide is wide for its height.
     pub fn is_wide(&self) -> bool {
         matches!(self.style, Style::Slide | Style::SlideDark)
     }
@@ -174,7 +170,6 @@ impl Sheet {
         if self.style == Style::Paper { self.width } else { self.width - 2.0 * self.margin }
     }
 
-    /// In dots.
     pub fn png_size(&self) -> (usize, usize) {
         ((self.width * self.dots).round() as usize, (self.height * self.dots).round() as usize)
     }

@@ -48,12 +48,10 @@ impl Solid<'_> {
     }
 }
 
-/// Heights at `[row][column]`.
 pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
     values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
 }
 
-/// Far cells first.
 pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
@@ -68,7 +66,6 @@ pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     Ok(())
 }
 
-/// Bilinear patches, far ones first.
 fn draw_cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
@@ -128,7 +125,6 @@ fn draw_mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(us
     Ok(())
 }
 
-/// A net keeps the surface below the bound visible.
 pub fn draw_net(
     canvas: &mut Canvas,
     camera: &Camera,

@@ -8,7 +8,6 @@ pub struct Strip {
     pub title: String,
     /// Text after a line break is a warning.
     pub subtitle: String,
-    /// `nodes`
     pub items_label: String,
     pub value: Quantity,
     pub items: Vec<StripItem>,
@@ -22,7 +21,6 @@ pub struct StripItem {
     pub value: f64,
     /// 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// It stands out, with its own colour, a shape and its name.
     pub marked: bool,
 }
 

@@ -14,7 +14,6 @@ struct BoxAxis<'a> {
     values: &'a [f64],
 }
 
-/// `bounds` are drawn as a net. The scale also covers `range`.
 pub struct Surface<'a> {
     pub grid: &'a Grid,
     pub bounds: Option<&'a Array2<f64>>,
@@ -136,7 +135,6 @@ impl LabelledEdge {
     }
 }
 
-/// The largest box that fits `room` with its labels, centred in it.
 fn fit_box(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
     let mut pixels = room.width();
     loop {
@@ -242,7 +240,6 @@ fn nudge(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>>
     wanted.iter().map(&mut place).collect()
 }
 
-/// Outside the middle of its edge, as near as the labels allow.
 fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
@@ -280,7 +277,6 @@ fn rect_outside(anchor: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) 
     Rect::from_centre((anchor.0 + outward.0 * reach, anchor.1 + outward.1 * reach), width, height)
 }
 
-/// The three sides behind the surface, with grid lines at the ticks.
 fn draw_panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
     let size = [1.0, 1.0, BOX_HEIGHT];
     for axis in 0..3 {

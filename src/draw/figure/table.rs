@@ -40,7 +40,6 @@ pub fn interval_cells((low, high): (f64, f64), write: impl Fn(f64) -> String) ->
     }
 }
 
-/// Empty for an unknown value.
 pub fn format_number(value: f64) -> String {
     if value.is_nan() { String::new() } else { units::number(value, NumberStyle::Table) }
 }
@@ -60,7 +59,6 @@ impl FigureTable {
     }
 }
 
-/// A sentence with the least and the greatest value and their positions.
 pub fn extremes(grid: &Grid) -> String {
     let values = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
     let least = values().min_by(|a, b| a.1.total_cmp(b.1));

@@ -51,7 +51,6 @@ impl Font {
         width(text, self.size, self.bold)
     }
 
-    /// Distance of the middle of the capitals from the base line.
     pub fn half_capital(&self) -> f64 {
         0.36 * self.size
     }
@@ -90,7 +89,6 @@ pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     })
 }
 
-/// Removes characters from the middle.
 pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
     let head: Vec<char> = text.chars().take(MAX_CHARACTERS + 1).collect();
     let back: Vec<char> = text.chars().rev().take(head.len()).collect();

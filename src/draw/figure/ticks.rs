@@ -73,13 +73,11 @@ impl Scale {
         (self.inner(value) - self.inner(self.low)) / (self.inner(self.high) - self.inner(self.low))
     }
 
-    /// The inverse of `place`.
     pub fn value(&self, place: f64) -> f64 {
         let inner = self.inner(self.low) + place * (self.inner(self.high) - self.inner(self.low));
         if self.log { inner.exp() } else { inner }
     }
 
-    /// Moves the ends outwards by a share of the length.
     pub fn pad(&self, share: f64) -> Self {
         Self { low: self.value(-share), high: self.value(1.0 + share), log: self.log }
     }
@@ -231,7 +229,6 @@ fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -
     if tail.is_empty() { number } else { format!("{number} {tail}") }
 }
 
-/// With prefixes, and enough digits to distinguish them.
 pub fn labels(values: &[f64], unit: Unit, binary: bool) -> Vec<String> {
     let with_digits = |digits| values.iter().map(|v| label(*v, unit, binary, digits, true)).collect::<Vec<_>>();
     let distinct = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);

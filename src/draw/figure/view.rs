@@ -68,7 +68,6 @@ impl View {
         [e.cos() * a.cos(), e.cos() * a.sin(), e.sin()]
     }
 
-    /// Projects a point orthographically.
     pub fn project(&self, [x, y, z]: [f64; 3]) -> Projected {
         let (a, e) = (self.azimuth.to_radians(), self.elevation.to_radians());
         let away = x * a.cos() + y * a.sin();

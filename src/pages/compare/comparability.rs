@@ -10,10 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// For `--allow`.
     pub name: &'static str,
     pub points: usize,
-    /// `page size: 4 KiB (old), 2 MiB (new)`
     pub text: String,
     pub example: String,
 }
@@ -66,7 +64,6 @@ fn point_differences(machines: &[Machine], point: &Point) -> Vec<(&'static str, 
     differences
 }
 
-/// All pages and figures then show the differences.
 pub fn require_allowed(differences: Vec<Difference>, allowed: &AllowedDifferences) -> Result<Vec<Difference>> {
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !allowed.has(difference.name)).collect();
     if refused.is_empty() {

@@ -25,7 +25,6 @@ use std::ops::Deref;
 pub const DISTURBED: &str = "DISTURBED";
 const OTHER_DISTANCE: &str = "OTHER DISTANCE";
 
-/// `MATCHED BY ROLE: one core, all cores`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     /// Stands for the warning in a list of several.
@@ -49,7 +48,6 @@ impl fmt::Display for Warning {
 pub struct Comparison<'a> {
     pub machines: &'a [Machine],
     pub points: Points,
-    /// Names of points, without values that are the same at all of them.
     pub names: Vec<String>,
     pub differences: Vec<Difference>,
     /// Points that at least two machines have, finished or not.
@@ -137,7 +135,6 @@ impl Group<'_> {
         Axis { quantity: groups::quantity(&self.axes[axis], &values), values }
     }
 
-    /// At [y, x].
     pub fn grid(&self) -> Array2<Option<usize>> {
         let place = |&index: &usize| {
             let number = |axis: usize| self.comparison.point(index).number(&self.axes[axis]);
@@ -151,7 +148,6 @@ impl Group<'_> {
         self.grid().map(|index| index.and_then(|index| self.comparison.speed(machine, index)).unwrap_or(f64::NAN))
     }
 
-    /// Warnings are on a separate line.
     pub fn subtitle(&self, text: &str) -> String {
         self.comparison.subtitle(format!("{}: {text}", self.label), &self.points)
     }
@@ -178,7 +174,6 @@ impl Comparison<'_> {
         self.ratios[machine].ratios.get(&point)
     }
 
-    /// Over all matched points, or by scope if there are several.
     pub fn scopes(&self, machine: usize) -> &[ScopeRatios] {
         match self.by_scope[machine].as_slice() {
             [] if self.points.roles.is_none() => std::slice::from_ref(&self.ratios[machine]),
@@ -200,12 +195,10 @@ impl Comparison<'_> {
         data.all(PointData::is_of_card)
     }
 
-    /// `b / a`
     pub fn title(&self, machine: usize) -> String {
         format!("{} / {}", self.name(machine), self.name(0))
     }
 
-    /// Warnings are on a separate line.
     pub fn subtitle(&self, text: String, points: &[usize]) -> String {
         let warnings = self.warnings_at(points);
         if warnings.is_empty() { text } else { format!("{text}\n{}", warnings.join(". ")) }
@@ -232,7 +225,6 @@ impl Comparison<'_> {
         warnings
     }
 
-    /// In a short form, for a figure of these points.
     pub fn warnings_at(&self, points: &[usize]) -> Vec<String> {
         let mut warnings: Vec<String> = self.conditions().iter().map(Warning::to_string).collect();
         warnings.extend(self.disturbed_line());
@@ -241,7 +233,6 @@ impl Comparison<'_> {
         warnings
     }
 
-    /// `DISTURBED: old (38 of 112 samples)`
     pub fn disturbed_line(&self) -> Option<String> {
         let describe = |(name, health): (&str, Health)| {
             format!("{name} ({} of {} samples)", health.disturbed_count(), health.sample_count())
@@ -255,7 +246,6 @@ impl Comparison<'_> {
         each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
     }
 
-    /// Those that do not depend on the points of a figure.
     fn conditions(&self) -> Vec<Warning> {
         let unequal = |difference: &Difference| Warning::new("UNEQUAL CONDITIONS", &difference.text);
         let mut warnings: Vec<Warning> = self.differences.iter().map(unequal).collect();
@@ -312,7 +302,6 @@ impl Comparison<'_> {
         (!devices.is_empty()).then(each)
     }
 
-    /// Results whose ranks were at different distances from each other.
     fn distance_differences(&self) -> Vec<String> {
         let mut differences = Vec::new();
         for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {

@@ -55,12 +55,10 @@ fn to_device(machine: &Machine) -> Option<f64> {
     machine.card.as_ref()?.get(catalogue::TO_DEVICE_BYTES_PER_SECOND.name)
 }
 
-/// That match a device's points with those of processors.
 pub fn shared_columns(columns: &[String]) -> Vec<String> {
     columns.iter().filter(|column| [ALPHA, BLOCK].contains(&column.as_str())).cloned().collect()
 }
 
-/// The rate of all processes together instead of each.
 pub fn total(headline: &'static str) -> &'static str {
     if headline == "bytes_per_second_per_rank" { "bytes_per_second" } else { headline }
 }

@@ -59,7 +59,6 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// `None` if one of the machines has no good sample.
     fn new(point: &'a Point, weight: f64, machine: usize, base: usize, tests: &mut MannWhitney) -> Option<Self> {
         let (machine, base) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
         Some(Self { weight, machine, base, ratio: ratio(machine, base, tests)? })
@@ -215,7 +214,6 @@ pub struct ScopeRatios {
     pub scope: Scope,
     pub points: Vec<usize>,
     pub ratios: BTreeMap<usize, TestedRatio>,
-    /// `None` without a ratio.
     pub mean: Option<GeometricMean>,
 }
 
@@ -247,12 +245,10 @@ pub enum Scope {
     /// Rates of the whole machines.
     AllCores,
     PerCore,
-    /// Without a role, matched by number.
     OtherRanks,
     /// One of several that are compared with a device.
     Processes {
         ranks: u64,
-        /// They use all cores of their node.
         all_cores: bool,
     },
 }

@@ -31,7 +31,6 @@ impl MatchedGroup {
     }
 }
 
-/// Logarithmic if the values spread widely.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
     let quantity = plot::quantity(column, values.iter().copied());
     if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }

@@ -31,7 +31,6 @@ apexmap_base::words! {
 }
 
 impl Source {
-    /// Has the word of the source; the column `origin` describes it.
     pub const COLUMN: &str = "rate_source";
 
     /// None if the samples were measured or simulated.
@@ -102,7 +101,7 @@ impl Machine {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// The host of rank 0 in the first launch; none for simulated ranks and imported values.
+    /// Of rank 0 in the first launch; none for simulated ranks and imported values.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref().filter(|manifest| manifest.is_measured())?;
         Some(manifest.first_host())
@@ -113,7 +112,6 @@ impl Machine {
         self.content.map(|content| format!("{content:016x}").into()).or_else(|| self.run.clone())
     }
 
-    /// They share the launches of a run.
     pub fn is_same_run(&self, other: &Self) -> bool {
         self.identity().is_some() && self.identity() == other.identity()
     }
@@ -135,7 +133,6 @@ impl Machine {
         is_measured(self) && is_measured(other) && seconds(self) == seconds(other)
     }
 
-    /// `Intel Xeon Processor, 2 cores`
     pub fn processor(&self) -> Option<String> {
         self.host().map(Host::plain_name).filter(|processor| !processor.is_empty())
     }
@@ -156,14 +153,12 @@ impl Machine {
         Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
     }
 
-    /// Distinct and sorted.
     pub fn words(&self, column: &str) -> Vec<String> {
         let mut words: Vec<String> = self.samples.words(column).into_iter().map(str::to_owned).collect();
         words.sort();
         words
     }
 
-    /// Distinct, not negative, ascending.
     pub fn numbers(&self, column: &str) -> Vec<f64> {
         let mut numbers = self.samples.distinct_numbers(column);
         numbers.retain(|number| *number >= 0.0);
@@ -256,7 +251,6 @@ fn distinct_names(machines: &[Machine]) -> Vec<String> {
     names
 }
 
-/// `quickstart@2026-11-24T21:14`, from the first sample
 fn name_with_date(machine: &Machine) -> String {
     let first = machine.numbers("unix_seconds").first().map(|seconds| utc(*seconds));
     let date = first.map_or_else(String::new, |utc| format!("@{}", utc.trim_end_matches(" UTC").replace(' ', "T")));

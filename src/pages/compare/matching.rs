@@ -151,7 +151,6 @@ fn classes(
     classes
 }
 
-/// If processors have samples of the class, too.
 fn take_devices(samples: &mut [Samples], devices: &[usize]) -> Vec<(usize, Samples)> {
     if (0..samples.len()).all(|index| devices.contains(&index) || samples[index].is_empty()) {
         return Vec::new();
@@ -171,7 +170,6 @@ fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id, samples)).collect()
 }
 
-/// The rank count, and parameters that all machines report.
 fn matching_columns<'s>(
     machines: &[Machine],
     samples: &'s [Samples],
@@ -268,7 +266,6 @@ fn point_data(
     Ok(cells.into_iter().map(machine_point).collect())
 }
 
-/// `None` if rank counts are matched by number.
 fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
     let cores: Vec<Option<u64>> = machines.iter().map(|machine| machine.cores).collect();
     let unknown = cores.iter().position(Option::is_none);
@@ -293,7 +290,6 @@ fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
     Ok((differ || how == MatchRanks::Role).then_some(Roles { cores }))
 }
 
-/// `--cores NUMBER,`
 pub fn state_cores(machines: &[Machine]) -> String {
     let entry = |machine: &Machine| if machine.cores.is_none() { "NUMBER" } else { "" };
     format!("--cores {}", machines.iter().map(entry).collect::<Vec<_>>().join(","))

@@ -23,7 +23,6 @@ pub struct Mix {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixRatio {
-    /// With its 95 % interval, and the number of points around the codes.
     pub mean: GeometricMean,
     pub reservations: Vec<Reservation>,
 }
@@ -34,7 +33,6 @@ pub fn mixes(comparison: &Comparison) -> Vec<Mix> {
     maps.flat_map(|group| machines.clone().filter_map(move |machine| mix(group, machine))).collect()
 }
 
-/// `None` if no code has a weight.
 pub fn mix(group: Group, machine: usize) -> Option<Mix> {
     let (mut parts, mut left_out) = (Vec::new(), Vec::new());
     let ratio_at = |point: usize| group.comparison.ratio(machine, point).map_or(f64::NAN, |tested| tested.ratio.value);

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointData {
-    /// Good samples. A speed is a rate, or the reciprocal of a time.
     pub launches: Vec<LaunchValues>,
     /// `None` if unknown. Results of one run share their launches.
     pub run: Option<Arc<str>>,
@@ -35,12 +34,10 @@ pub struct PointData {
 }
 
 impl PointData {
-    /// `None` without good samples.
     pub fn summary(&self) -> Option<Summary> {
         estimate::summarise(&self.launches, self.widening)
     }
 
-    /// The median; `None` without good samples.
     pub fn speed(&self) -> Option<f64> {
         self.summary().map(|summary| summary.median)
     }
@@ -56,12 +53,10 @@ impl PointData {
         logs
     }
 
-    /// Logarithms, by launch.
     pub fn medians(&self) -> Vec<f64> {
         estimate::log_medians(&self.launches)
     }
 
-    /// The error of logarithms that more samples do not reduce.
     pub fn systematic(&self) -> f64 {
         estimate::systematic(&self.launches)
     }
@@ -80,9 +75,7 @@ impl PointData {
 pub struct Point {
     /// A kernel, or a family if kernels may differ.
     pub class: String,
-    /// The columns that it was matched by.
     pub values: Vec<(String, Value)>,
-    /// In the order of the machines.
     pub by_machine: Vec<Option<PointData>>,
 }
 
@@ -101,7 +94,6 @@ impl Point {
         if column == "ranks" { ranks() } else { self.number(column) }
     }
 
-    /// `P = 2, L = 64, alpha = 0.1`, without values that are the same at all points
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.values.iter().filter(|(column, _)| varying.contains(column.as_str()));
         let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();
@@ -121,7 +113,6 @@ impl Point {
         self.by_machine[machine].is_some() && self.by_machine[base].is_some()
     }
 
-    /// At least two machines have it, finished or not.
     pub fn is_matched(&self) -> bool {
         self.by_machine.iter().flatten().count() > 1
     }
@@ -141,7 +132,6 @@ pub struct Points {
     pub unreported: Vec<(String, String, Vec<String>)>,
     /// Samples by machine whose rate is not positive and finite.
     pub unusable: Vec<usize>,
-    /// `None` if ranks are matched by number.
     pub roles: Option<Roles>,
     /// Parameters that matching ignores because each machine has its own size.
     pub own_sizes: BTreeSet<String>,
@@ -181,7 +171,6 @@ impl Points {
         kept
     }
 
-    /// Parameters, and classes as `kernel`.
     pub fn design(&self, members: &[usize]) -> Design<'_> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in members.iter().flat_map(|&index| &self.points[index].values) {
@@ -203,7 +192,6 @@ impl Points {
         design
     }
 
-    /// Distinct and ascending.
     pub fn numbers(&self, members: impl IntoIterator<Item = usize>, column: &str) -> Vec<f64> {
         let mut values: Vec<f64> = members.into_iter().filter_map(|index| self.points[index].number(column)).collect();
         values.sort_by(f64::total_cmp);
@@ -211,7 +199,6 @@ impl Points {
         values
     }
 
-    /// Sorted by their values in these columns.
     pub fn split_by(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
         let mut places: HashMap<Vec<Part>, usize> = HashMap::new();
         let mut parts: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
@@ -251,12 +238,10 @@ impl Part {
 /// For matching rank counts by role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
-    /// In the order of the machines.
     pub cores: Vec<u64>,
 }
 
 impl Roles {
-    /// Or the number, if it has no role.
     pub fn role(&self, machine: usize, ranks: &Value) -> Value {
         match ranks.as_f64() {
             Some(1.0) => ONE_CORE.into(),
@@ -301,7 +286,6 @@ impl Facts {
     }
 }
 
-/// `L = 1; L = 4; ...`
 pub fn list_first(points: &[String]) -> String {
     let more = if points.len() > MAX_LISTED { "; ..." } else { "" };
     let first: Vec<&str> =

@@ -26,7 +26,6 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// This ratio alone shows that one side is faster.
     pub fn is_decided(&self) -> bool {
         matches!(Direction::new(self.interval, self.basis, self.slowed), Direction::Faster | Direction::Slower)
     }
@@ -38,12 +37,10 @@ impl Ratio {
     }
 }
 
-/// As far as the samples decide it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Faster,
     Slower,
-    /// Without noise.
     Equal,
     /// The interval includes 1 or covers only single launches, or a disturbance may explain the difference.
     Undecided,
@@ -87,7 +84,6 @@ pub fn shift(numerator: &PointData, denominator: &PointData) -> Option<(Mean, Ba
     }
 }
 
-/// `None` if one of the sides has no good sample.
 pub fn ratio(numerator: &PointData, denominator: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
     scaled_ratio(numerator, denominator, 0.0, tests)
 }
@@ -186,7 +182,6 @@ impl Decision {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestedRatio {
     pub ratio: Ratio,
-    /// `p` adjusted for all ratios tested together.
     pub q: Option<f64>,
 }
 
@@ -206,13 +201,11 @@ pub fn format_change(ratio: f64) -> String {
     if ratio < 100.0 { format!("{:+.1} %", 100.0 * (ratio - 1.0)) } else { format!("x {}", format_ratio(ratio)) }
 }
 
-/// `1.23 [1.2, 1.26]`
 pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let interval = format_interval(interval).map(|interval| format!(" {interval}"));
     format!("{}{}", format_ratio(ratio), interval.unwrap_or_default())
 }
 
-/// `[1.2, 1.26]`; `None` without noise
 pub fn format_interval(interval: Option<(f64, f64)>) -> Option<String> {
     interval.filter(|(low, high)| low < high).map(|(low, high)| match is_informative((low, high)) {
         true => format!("[{}, {}]", format_ratio(low), format_ratio(high)),

@@ -19,16 +19,13 @@ use apexmap_base::units::plural;
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use serde::Serialize;
 
-/// The conditions of `--fail-if`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// A point is slower than this.
     pub limit: Option<SlowdownLimit>,
     pub noisy: bool,
 }
 
 impl Conditions {
-    /// Reads `slower=5%` and `noisy`.
     pub fn parse(texts: &[String]) -> Result<Self> {
         let mut conditions = Self::default();
         for text in texts {
@@ -49,7 +46,6 @@ pub struct SlowdownLimit {
 }
 
 impl SlowdownLimit {
-    /// Reads `slower=5%`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |reason: &str| Error::input(format!("--fail-if {text}: {reason}"), "write --fail-if slower=5%");
         let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;
@@ -72,7 +68,6 @@ pub struct TestedPoint {
     pub basis: Basis,
     /// One-sided, that the slowdown is at most the limit.
     pub p: f64,
-    /// `p` adjusted over all points.
     pub q: f64,
 }
 
@@ -247,7 +242,6 @@ fn reservations(comparison: &Comparison, verdict: Outcome, explained: usize) -> 
     reservations
 }
 
-/// `None` without a ratio.
 fn test(comparison: &Comparison, point: usize, limit: SlowdownLimit, tests: &mut MannWhitney) -> Option<Test> {
     let [Some(a), Some(b)] = comparison.point(point).by_machine.as_slice() else { return None };
     let ratio = ratio(a, b, tests)?;

@@ -49,14 +49,12 @@ pub struct LeadingTerm {
 }
 
 impl TermPair {
-    /// The index is [`LeadingTerm::term`].
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.terms.iter().copied().chain([UNEXPLAINED])
     }
 }
 
 impl TermCell {
-    /// As the cards predict it.
     pub fn predicted_log_ratio(&self) -> f64 {
         self.parts.iter().sum()
     }
@@ -139,7 +137,6 @@ fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     Surface.parameters(card).map_err(|refusal| refusal.message)
 }
 
-/// The same for every pair of a comparison.
 fn without_card(comparison: &Comparison) -> String {
     let machines = comparison.machines;
     let bare: Vec<&str> =
@@ -165,7 +162,6 @@ fn explain_missing_terms(comparison: &Comparison, index: usize, missing: &[Strin
     )
 }
 
-/// An error if their sum is not a positive time.
 fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static str, f64)>, String> {
     let x = values_at(&machine.samples.with_rows(vec![row]), &Surface, &[]).map_err(|refusal| refusal.message)?;
     let terms = Surface.budget(&x, numbers);

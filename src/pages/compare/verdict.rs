@@ -15,16 +15,13 @@ pub struct Verdict {
     /// Points at which the machine is faster or slower, as [`super::ratio::Decision`] decides.
     pub faster: usize,
     pub slower: usize,
-    /// Equally fast, without noise.
     pub equal: usize,
-    /// Noise hides who is faster.
     pub undecided: usize,
     /// Faster and slower, each point decided separately.
     pub unadjusted: [usize; 2],
     pub without_interval: Vec<usize>,
     /// Points that both have and that at least one did not finish.
     pub unfinished: usize,
-    /// Smallest and largest ratio.
     pub extremes: [(usize, f64); 2],
 }
 

@@ -46,7 +46,6 @@ pub struct CodePlace {
     pub at: BTreeMap<&'static str, f64>,
 }
 
-/// With its values, ascending.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
     pub name: String,
@@ -58,7 +57,6 @@ pub struct Axis {
     pub values: Vec<String>,
     /// As the report prints them: `512 MiB`.
     pub names: Vec<String>,
-    /// Empty for words.
     pub numbers: Vec<f64>,
 }
 
@@ -75,7 +73,6 @@ pub struct Quantity {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerCell {
     pub at: Vec<usize>,
-    /// Good samples, and their launches.
     pub n: usize,
     pub launches: usize,
     #[serde(skip_serializing_if = "is_zero")]

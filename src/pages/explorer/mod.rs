@@ -16,7 +16,6 @@ pub use cells::{Axis, CodePlace, ExplorerCell, KernelCells, Quantity, ValueSumma
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explorer {
-    /// `#rrggbb`, from the smallest to the largest value
     pub colours: Vec<String>,
     pub kernels: Vec<KernelCells>,
     pub notes: Vec<String>,
@@ -38,7 +37,6 @@ const MODULES: [Module; 7] = [
     ("panel", include_str!("panel.mjs")),
 ];
 
-/// Libraries, modules and the start, for [`render_with`](crate::html::render_with).
 pub fn script() -> String {
     format!("/*\n{LICENCE}*/\n{}\n{}modules.panel.startExplorer();\n", LIBRARIES.concat(), join_modules(&MODULES))
 }
@@ -46,7 +44,6 @@ pub fn script() -> String {
 /// With its parameters, and the samples that it was fitted to or predicted for.
 pub struct AppliedModel {
     model: &'static dyn Model,
-    /// `fitted`, or `predicted from the card of NAME`.
     origin: String,
     parameters: Vec<f64>,
     pub smape: f64,
@@ -66,7 +63,6 @@ impl AppliedModel {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellTerms {
-    /// `apex_map.surface, fitted`
     pub model: String,
     pub column: &'static str,
     pub predicted: f64,

@@ -50,7 +50,6 @@ pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     new_file::replace_contents(&list, current)
 }
 
-/// A report can have written a figure of this name.
 fn is_figure(name: &str) -> bool {
     let stem = name.strip_suffix(".svg").or_else(|| name.strip_suffix(".png")).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c);
@@ -85,12 +84,10 @@ fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
     }
 }
 
-/// As `sha256sum` prints it.
 fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `None` if the file does not exist.
 fn digest(path: &Path) -> Result<Option<String>> {
     match regular_file::read(path) {
         Ok(bytes) => Ok(Some(hash(&bytes))),

@@ -31,7 +31,6 @@ pub struct Banner {
     pub details: Vec<String>,
 }
 
-/// Also written as SVG and PNG next to the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Picture {
     /// Without extension.
@@ -41,7 +40,6 @@ pub struct Picture {
     pub svg: String,
     /// For a narrow screen: as in one column of a paper, whose letters are larger for its width.
     pub narrow: String,
-    /// For readers who cannot see the figure.
     pub description: String,
     /// In pixels, the unit of the rows' positions.
     pub width: f64,
@@ -54,7 +52,6 @@ pub struct Picture {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PictureRow {
     pub cells: Vec<String>,
-    /// `x y` in the figure
     pub at: String,
 }
 
@@ -109,7 +106,6 @@ impl Drawing {
     }
 }
 
-/// As [`Drawing::draw`].
 pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
     match drawn {
         Err(error) if error.kind == ErrorKind::Input => {
@@ -176,7 +172,6 @@ pub fn join_modules(modules: &[Module]) -> String {
     script
 }
 
-/// A template that extends `page.html`.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
     render_with(template, context, "", "")
 }
@@ -230,7 +225,6 @@ pub fn file_name(kind: &str, group: &str) -> String {
     name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// `2026-11-21 03:04 UTC`; `-` if it is out of range
 pub fn utc(unix_seconds: f64) -> String {
     let moment = chrono::DateTime::from_timestamp(unix_seconds as i64, 0);
     moment.map_or_else(|| "-".into(), |moment| moment.format("%Y-%m-%d %H:%M UTC").to_string())
@@ -253,14 +247,12 @@ fn json(value: &minijinja::Value) -> Result<String, minijinja::Error> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Corners {
     pub groups: Vec<String>,
-    /// A value has an interval.
     pub intervals: bool,
     pub rows: Vec<CornerRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CornerRow {
-    /// None, temporal, spatial or both.
     pub locality: &'static str,
     pub place: String,
     pub cells: Vec<CornerCell>,
@@ -270,7 +262,6 @@ pub struct CornerRow {
 pub struct CornerCell {
     pub value: String,
     pub interval: String,
-    /// Fraction of the limit, and bottleneck.
     pub limit: Vec<String>,
 }
 
@@ -293,7 +284,6 @@ impl Corners {
     }
 }
 
-/// `64 words (512 B)`
 pub fn block_length(words: f64) -> String {
     let name = if words == 1.0 { "word" } else { "words" };
     format!("{} {name} ({})", short_number(words), bytes(words * WORD_BYTES as f64))

@@ -15,7 +15,6 @@ pub struct Viewer {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerSurface {
     pub machine: String,
-    /// Distinguishes surfaces of one machine.
     pub label: String,
     pub x: ViewerAxis,
     pub y: ViewerAxis,
@@ -26,14 +25,12 @@ pub struct ViewerSurface {
     pub values: Vec<Vec<Option<f64>>>,
     /// Cells (row, column).
     pub failed: Vec<(usize, usize)>,
-    /// `#rrggbb`, from the lowest to the highest value
     pub colours: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerAxis {
     pub label: String,
-    /// With the unit, as in figures.
     pub title: String,
     /// After a value: `B/s`; empty for a pure number.
     pub unit: &'static str,
@@ -57,13 +54,11 @@ const MAX_TICKS: usize = 10;
 /// The script interpolates between them.
 const COLOURS: usize = 33;
 
-/// `#rrggbb`, evenly spaced from the smallest to the largest value
 pub fn map_colours() -> Vec<String> {
     colour::hexadecimal(colour::viridis, COLOURS)
 }
 
 impl ViewerSurface {
-    /// With the colours and scales of its figures.
     pub fn from_grid(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
         let [x, y, z] = grid.scales(None)?;
         let view = View::of_grid(grid);

@@ -15,7 +15,6 @@ pub struct ClassicNumbers {
     pub pictures: Vec<Picture>,
 }
 
-/// If a calibration wrote a card into the result.
 pub fn section(input: &Input) -> Result<Option<ClassicNumbers>> {
     let path = input.folder.own_card();
     if !path.is_file() {
@@ -51,7 +50,6 @@ fn title(figure: &Figure) -> &str {
     }
 }
 
-/// File, figure and caption: the staircase first, then those for which the card has data.
 pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &'static str)> {
     let mut figures = vec![(
         "latency-staircase",

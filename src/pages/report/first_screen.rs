@@ -12,7 +12,6 @@ use apexmap_study::answers::declared::Declared;
 use apexmap_study::answers::memory_sizes::MemorySizes;
 use apexmap_study::answers::stream::Stream;
 
-/// Besides the corners and the sentences.
 #[derive(Default, Serialize)]
 pub struct FirstScreen {
     picture: Option<Picture>,
@@ -22,7 +21,6 @@ pub struct FirstScreen {
     /// Values of the answer, or the best and the worst point of each group.
     rows: Vec<ValueRow>,
     rows_caption: &'static str,
-    /// About steps over memory sizes and huge pages.
     levels: Vec<String>,
 }
 
@@ -71,7 +69,6 @@ impl FirstScreen {
         })
     }
 
-    /// For pages without corners.
     pub fn tabulate(&mut self, declared: Option<&Declared>, summary: &[SummaryRow]) {
         let mut intervals = declared.iter().flat_map(|declared| &declared.intervals);
         let stated = declared.iter().flat_map(|declared| &declared.values);
@@ -102,7 +99,6 @@ impl FirstScreen {
 }
 
 impl Surfaces {
-    /// The surface with this label, or the first.
     fn take_static(&mut self, label: &str) -> Option<Picture> {
         let with_views = |section: &&mut Section| !section.views.is_empty();
         let mut sections: Vec<&mut Section> = self.sections.iter_mut().filter(with_views).collect();

@@ -86,7 +86,6 @@ fn device(samples: &Samples) -> Option<String> {
     (samples.is_on_device() && !names.is_empty()).then(|| names.join(" and "))
 }
 
-/// In display order.
 fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
         let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
@@ -127,7 +126,6 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts
 }
 
-/// With the status and the message of each sample.
 fn failures(samples: &Samples) -> Vec<Json> {
     let table = samples.table();
     let failed = samples.filter_rows(|row| table.word("status", row) != Status::Ok.name());

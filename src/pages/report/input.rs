@@ -75,7 +75,6 @@ impl<'a> Input<'a> {
         self.launches.get(samples.first_word("launch")).copied()
     }
 
-    /// The end of the report lists what cannot be drawn.
     pub fn if_drawable<T>(&self, title: &str, drawn: Result<T>) -> Result<Option<T>> {
         if_drawable(drawn, title, &mut self.undrawn.borrow_mut())
     }

@@ -44,7 +44,6 @@ pub struct Numbers {
     pub more_groups: usize,
     pub health: Health,
     pub launches: u32,
-    /// STREAM's table, or the steps over sizes of memory.
     pub answers: String,
     pub declared: Option<Declared>,
 }
@@ -69,7 +68,6 @@ struct Context<'a> {
     classic: Option<classic::ClassicNumbers>,
     #[serde(flatten)]
     points: Points,
-    /// The samples have a verdict about disturbances.
     watched: bool,
     quietness: Vec<(String, String)>,
     causes: Vec<(&'static str, &'static str, String)>,
@@ -84,7 +82,6 @@ struct Points {
     /// Explains the mark of fractions of the bound.
     note: Option<&'static str>,
     summary: Vec<serde_json::Value>,
-    /// Some kernels have rules that make a run conformant.
     ruled: bool,
 }
 
@@ -102,7 +99,6 @@ impl Points {
 #[derive(Serialize)]
 struct Surfaces {
     sections: Vec<Section>,
-    /// These require a machine card.
     bottlenecks: Vec<Picture>,
     unshown: Vec<String>,
 }
@@ -110,7 +106,6 @@ struct Surfaces {
 #[derive(Serialize)]
 struct Parameters {
     effects: Vec<Picture>,
-    /// The sweep requests the first figures.
     #[serde(skip)]
     own: bool,
 }

@@ -44,16 +44,13 @@ pub struct ModelSection {
 struct FitEntry {
     model: &'static str,
     group: String,
-    /// Otherwise the parameters come from a card.
     fitted: bool,
     points: usize,
     equals: Vec<&'static str>,
-    /// Empty for a fit.
     numbers_from: String,
     /// A fraction.
     smape: f64,
     error: String,
-    /// `None` for a prediction.
     #[serde(skip)]
     judgement: Option<Judgement>,
     #[serde(skip)]
@@ -317,7 +314,6 @@ impl FitSections<'_> {
     }
 }
 
-/// `the card of vm`
 fn numbers_from(model: &dyn Model, card: &Card) -> String {
     match model.formula() {
         Some(_) => "the numbers of its file".to_owned(),

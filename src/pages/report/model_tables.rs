@@ -51,7 +51,6 @@ pub fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -
     lines
 }
 
-/// All points have the same weight.
 fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
     let mut sums: Vec<(&str, f64)> = Vec::new();
     for point in &predicted.points {
@@ -104,7 +103,6 @@ pub fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     fitted.chain(held).chain(at_most).chain(absent).collect()
 }
 
-/// Next to that of the empirical baseline.
 pub fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     let quality = &fit.quality;
     let mut lines = vec![
@@ -174,7 +172,6 @@ pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     rows.sort_by_key(order);
 }
 
-/// `12.3 %` for 0.123
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

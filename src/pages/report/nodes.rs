@@ -64,7 +64,6 @@ pub fn make(folder: &Folder, samples: &Samples, redrawn: Option<&str>) -> Result
     Ok(warnings)
 }
 
-/// Those with the slowest nodes first.
 fn choose_points(check: &NodeCheck) -> Vec<&NodePoint> {
     let mut points: Vec<&NodePoint> = check.points.iter().collect();
     let slowest = |point: &NodePoint| point.nodes.first().map_or(0.0, |node| node.difference);

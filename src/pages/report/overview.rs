@@ -75,7 +75,6 @@ fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
 
 /// Groups are not mixed: the best value of one core and the worst of all cores are not comparable.
 struct Extremes {
-    /// Empty if there is only one.
     group: String,
     described: ColumnDescription,
     lowest: (f64, String),
@@ -94,13 +93,11 @@ fn surface_on_huge_pages<'a>(input: &'a Input, group: &SampleGroup) -> Option<&'
     input.groups.iter().find(|surface| surface.is_surface() && key != group.key && surface.key == key)
 }
 
-/// Without groups whose only use is a comparison with a surface.
 pub fn without_comparisons(input: &Input) -> Vec<SampleGroup> {
     let is_own = |group: &&SampleGroup| group.is_surface() || surface_on_huge_pages(input, group).is_none();
     input.groups.iter().filter(is_own).cloned().collect()
 }
 
-/// On huge and on base pages, for groups that were measured for this comparison.
 fn describe_pages(input: &Input) -> Result<Option<String>> {
     let mut parts = Vec::new();
     let is_rate = |group: &&SampleGroup| group.samples.describe(group.headline).unit != Unit::Seconds;
@@ -179,7 +176,6 @@ impl Extremes {
     }
 }
 
-/// Half-widths of intervals, relative to the medians.
 fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
     for group in groups {

@@ -10,7 +10,6 @@ use apexmap_run::sweep::figures::{self, SweepFigure};
 
 const MEMORY: &str = "memory_words";
 
-/// That these samples allow, in the sweep's order.
 pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
     for (number, wanted) in (1..).zip(figures::parse_figures(&input.manifest.sweep)) {
@@ -20,7 +19,6 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-/// Those that can be drawn; `draw_requested` gives the reasons for others.
 pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
     let mut surfaces = Vec::new();
     for wanted in figures::parse_figures(&input.manifest.sweep) {

@@ -91,7 +91,6 @@ fn findings(series: &Series) -> Option<String> {
     Some(format!("{}: {}, maximum {}, {}", series.label, describe(first), describe(best), describe(last)))
 }
 
-/// Over their numbers, with the ratio of all; `None` for other results.
 pub fn draw_pairs(input: &Input) -> Result<Option<Picture>> {
     let Some(pairs) = pairs_of(input.samples) else { return Ok(None) };
     // Lines need only their ends.

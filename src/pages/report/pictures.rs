@@ -93,7 +93,6 @@ fn check_dense(group: &SampleGroup) -> Result<()> {
     Err(Error::input(format!("only {measured} of its {points} points are measured"), help))
 }
 
-/// With intervals only if a point has one.
 fn describe_medians(column: &str, samples: &Samples) -> Result<String> {
     let intervals =
         samples.cells(&["key"])?.iter().any(|cell| cell.summary(column).is_some_and(|s| s.interval.is_some()));
@@ -103,7 +102,6 @@ fn describe_medians(column: &str, samples: &Samples) -> Result<String> {
     })
 }
 
-/// With the first and the last.
 pub fn evenly_spread(count: usize, most: usize) -> Vec<usize> {
     let spread = |k: usize| k * (count - 1) / (most - 1).max(1);
     if count <= most { (0..count).collect() } else { (0..most).map(spread).collect() }

@@ -34,7 +34,6 @@ impl<'a> PlacedLaunch<'a> {
     }
 }
 
-/// About types of nodes, simulated ranks on one node, and ranks unpinned, on shared cores or with memory on another NUMA node.
 pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
     let launches: Vec<&LaunchEnd> =

@@ -13,7 +13,6 @@ use apexmap_measure::numerics::power_law::remote_share;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Regime {
     pub alpha: f64,
-    /// `L1`, `L2`, `L3`, `DRAM`, `remote`
     pub levels: Vec<(String, f64)>,
     pub dominant: String,
     /// Fraction beyond the second-level TLB, if its size is known.
@@ -58,7 +57,6 @@ pub struct RankCache {
 }
 
 impl RankCache {
-    /// `L3 (36 MiB measured, 480 MiB reported)`
     pub fn label(&self) -> String {
         match self.contradiction {
             None => format!("L{}", self.level),

@@ -27,7 +27,6 @@ pub struct Shares {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShareRow {
     pub group: String,
-    /// `smallest`, `median` or `largest` fraction of the group
     pub which: &'static str,
     pub place: String,
     pub rate: String,
@@ -47,7 +46,6 @@ pub struct Formula {
     pub source: String,
 }
 
-/// `None` without a card, or without a point that has a bound.
 pub fn section(input: &Input) -> Result<Option<Shares>> {
     let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
     let (groups, terms) = (&input.groups, &input.terms);

@@ -73,18 +73,15 @@ impl SummaryRow {
         })
     }
 
-    /// Parts that the plain name does not repeat: `apex_map.chains, P = 1`.
     pub fn technical_name(&self) -> String {
         let plain: Vec<&str> = self.plain_name.split(", ").collect();
         self.group.split(", ").filter(|part| !plain.contains(part)).collect::<Vec<_>>().join(", ")
     }
 
-    /// `corner, worst`
     pub fn extremes(&self) -> String {
         self.which.iter().map(|extreme| extreme.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// `alpha = 0.001, L = 64 words (512 B)`
     pub fn place(&self) -> String {
         let part = |(column, value): &(String, Value)| match value.as_f64() {
             Some(words) if column == BLOCK => format!("L = {}", block_length(words)),
@@ -93,7 +90,6 @@ impl SummaryRow {
         self.place.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
-    /// `alpha 0.001, L 64`
     pub fn short_place(&self) -> String {
         let part = |(column, value): &(String, Value)| {
             format!("{} {}", columns::short(column), columns::value_name(column, value))
@@ -105,7 +101,6 @@ impl SummaryRow {
         matches!(self.place.as_slice(), [(_, a), (_, l)] if a.as_f64() == Some(alpha) && l.as_f64() == Some(block))
     }
 
-    /// `106 GB/s`
     pub fn median(&self) -> String {
         units::quantity(self.rate.median, self.unit)
     }
@@ -118,7 +113,6 @@ impl SummaryRow {
         }
     }
 
-    /// `106 GB/s (89.9 to 125 GB/s)`
     pub fn wide_rate(&self) -> String {
         match self.interval() {
             interval if interval.is_empty() => self.median(),
@@ -126,7 +120,6 @@ impl SummaryRow {
         }
     }
 
-    /// `106 GB/s (89.9 to 125)`
     pub fn narrow_rate(&self) -> String {
         match (unknown_interval_basis(&self.rate), self.rate.interval) {
             (None, Some(ends)) => units::quantity_with_interval(self.rate.median, ends, self.unit),
@@ -134,23 +127,19 @@ impl SummaryRow {
         }
     }
 
-    /// `disturbed, 3 of 6`
     pub fn quietness(&self) -> String {
         self.health.as_ref().map_or(String::new(), Health::brief)
     }
 
-    /// Bandwidth of all ranks.
     pub fn aggregate(&self) -> String {
         self.bytes_per_second.map(|rate| units::quantity(rate, Unit::BytesPerSecond)).unwrap_or_default()
     }
 
-    /// `84 %, memory bandwidth`; empty without a bound
     pub fn limit(&self) -> String {
         let [percent, limit] = self.limit_lines();
         if percent.is_empty() { percent } else { format!("{percent}, {limit}") }
     }
 
-    /// `84 %`, `memory bandwidth`
     pub fn limit_lines(&self) -> [String; 2] {
         self.share.as_ref().map_or_else(Default::default, |(share, bound_by)| limit_lines(share, bound_by.clone()))
     }
@@ -160,7 +149,6 @@ impl SummaryRow {
         self.share.as_ref().map(lines).unwrap_or_default()
     }
 
-    /// The fraction of the bound has the mark that [`INTERVAL_NOTE`] explains.
     pub fn is_marked(&self) -> bool {
         self.share.as_ref().is_some_and(|(share, _)| share.median > 1.0 && !share::is_above(share))
     }

@@ -7,7 +7,6 @@ use apexmap_base::units::MAX_INTERVAL_RATIO;
 use apexmap_results::disk::record::Damage;
 use apexmap_results::samples::distance;
 
-/// Sweep of `apexmap calibrate`.
 const CALIBRATION: &str = "calibrate";
 
 pub struct Remarks {
@@ -68,7 +67,6 @@ pub fn list(manifest: &Manifest, samples: &Samples, remarks: &Remarks, stale: us
     warnings
 }
 
-/// Measured over another network or distance, or with uncertain numbers.
 pub fn list_for_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
     let Some(card) = folder.card()? else { return Ok(Vec::new()) };
     let network = folder.trial()?.and_then(|trial| trial.describe_network_mismatch(&card));

@@ -17,9 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use tar::{Builder, EntryType, Header};
 
-/// The file with the checksums, in the format of `sha256sum`.
 pub const CHECKSUMS: &str = "SHA256SUMS";
-/// The file with the program that wrote the archive, its host and the time.
 const ORIGIN: &str = "archive.json";
 /// Parts of a result that are made from the others, and are not read from an archive.
 const DERIVED: [&str; 2] = ["figures", "report.html"];
@@ -150,7 +148,6 @@ pub fn unpack_tar(tar: impl Read, folder: &Path, damaged: &dyn Fn(&dyn std::fmt:
     io::copy(&mut packed.into_inner(), &mut io::sink()).map(drop).map_err(|e| damaged(&e))
 }
 
-/// Reads a member that describes the next one.
 fn read_extension(entry: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     match entry.take(MAX_HEADER + 1).read_to_end(&mut text)? as u64 {

@@ -10,17 +10,13 @@ use sha2::{Digest, Sha256};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Content of a file: its length and checksum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Content {
-    /// Path within the result folder: `journals/0001.jsonl`.
     pub file: String,
     pub bytes: u64,
-    /// Checksum as `sha256sum` prints it.
     pub sha256: String,
 }
 
-/// The file of all samples, its sources, and their damage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     pub samples: Content,
@@ -50,7 +46,6 @@ impl Content {
         Ok(Some(Self { file, bytes, sha256 }))
     }
 
-    /// Returns whether the file still has this content. Compares the length first.
     fn holds(&self, folder: &Folder) -> Result<bool> {
         let path = folder.path.join(&self.file);
         if !std::fs::metadata(&path).is_ok_and(|about| about.len() == self.bytes) {

@@ -34,7 +34,6 @@ pub struct Part {
     too_long: usize,
 }
 
-/// Returns the parts of a journal, or the error of reading it.
 pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
     let mut file = regular_file::open(path).map(|file| BufReader::with_capacity(1 << 16, file));
     let mut ended = false;
@@ -68,7 +67,6 @@ pub enum Line<K> {
     Unreadable,
 }
 
-/// The part of a sample that a reader keeps.
 pub trait KeptSample: From<Sample> + Send {
     type Facts: DeserializeOwned + Default;
     type Outputs: DeserializeOwned + Default;
@@ -171,7 +169,6 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Parses the lines of a part, without empty ones.
     pub fn read<K: KeptSample>(&mut self, part: &Part) -> Vec<Line<K>> {
         let lines = part.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut read: Vec<Line<K>> = lines.map(|line| self.line(line)).collect();

@@ -139,7 +139,6 @@ impl Folder {
     }
 }
 
-/// A point of the plan with its key.
 #[derive(Deserialize)]
 pub struct Planned {
     pub key: String,

@@ -68,7 +68,6 @@ impl Lock {
         Ok(Some(Self { holder_file, _flock: flock }))
     }
 
-    /// Notes that the folder of the lock has been renamed.
     pub fn move_to(&mut self, folder: &Path) {
         if let Some(file) = &mut self.holder_file {
             file.path = folder.join(file.path.file_name().unwrap_or_default());

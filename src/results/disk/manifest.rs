@@ -128,7 +128,6 @@ pub struct LaunchEnd {
 }
 
 impl Manifest {
-    /// Creates the manifest of a result that this program writes, still without points, samples and launches.
     pub fn new(name: String, title: String) -> Self {
         Self {
             schema: SCHEMA_VERSION,

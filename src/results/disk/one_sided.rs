@@ -4,7 +4,6 @@ use crate::disk::folder::Folder;
 use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Environment variable that selects the component.
 pub const VARIABLE: &str = "OMPI_MCA_osc";
 /// Component that uses messages only, in Open MPI 1 to 4.
 pub const BY_MESSAGES: &str = "pt2pt";

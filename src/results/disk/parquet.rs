@@ -82,7 +82,7 @@ fn to_array(column: &Column, rows: Range<usize>) -> ArrayRef {
     }
 }
 
-/// Reads a Parquet file of samples. Skips columns of other types than numbers, booleans and strings.
+/// Skips columns of other types than numbers, booleans and strings.
 pub fn read(path: &Path) -> Result<Table> {
     read_some(path, &|_| true)
 }
@@ -141,7 +141,6 @@ fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> Result<Table, 
     Ok(table)
 }
 
-/// Reads the arrays of a column, at least one per group of rows.
 fn read_arrays(file: &File, metadata: &FileMetadata, field: &Field) -> Result<Vec<Box<dyn Array>>, String> {
     let mut all_arrays = Vec::new();
     for group in &metadata.row_groups {

@@ -7,7 +7,6 @@ use apexmap_measure::kernels;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The contents of a journal.
 #[derive(Debug, PartialEq)]
 pub struct Record<S = Sample> {
     /// Name of its file: `0001.jsonl`.
@@ -58,7 +57,6 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Describes the damage: `journal 0001.jsonl: 1 line cannot be read; its sample is missing until the sweep runs again`
     pub fn sentence(&self) -> String {
         let unread = format!(
             "{} cannot be read; {} missing until the sweep runs again",
@@ -84,12 +82,10 @@ impl<S> Record<S> {
         Self { journal, ..Self::default() }
     }
 
-    /// Returns whether the driver ended the launch within a sample because the budget was spent.
     pub fn ended_within_sample(&self) -> bool {
         self.budget_spent && matches!(self.ended, Some((Status::TimedOut, _)))
     }
 
-    /// Returns the lines and samples that do not count; `None` if all count.
     pub fn damage(&self) -> Option<Damage> {
         let &Self { unreadable, repeated, doubtful, .. } = self;
         let damage = Damage { journal: self.journal.clone(), unreadable, repeated, doubtful };
@@ -103,7 +99,6 @@ pub trait Run {
     fn block(&self) -> u32;
     fn repetition(&self) -> u32;
     fn status(&self) -> Status;
-    /// Returns the number that repetitions narrow: see [`kernels::repeated_value`].
     fn repeated_value(&self) -> Option<f64>;
 }
 

@@ -27,7 +27,6 @@ pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
     table.finish()
 }
 
-/// Converts points to a table of their kernels, ranks and parameters, with one row per point.
 pub fn tabulate_points<'p>(points: impl IntoIterator<Item = &'p Point>) -> Table {
     let mut table = Tabulation::new(None);
     for point in points {

@@ -21,7 +21,6 @@ fn writer<W: Write>(out: W) -> Writer<W> {
     WriterBuilder::new().comment(Some(b'#')).from_writer(out)
 }
 
-/// Description of the form of words, for users of the file.
 const APOSTROPHES: &str = "Words that begin with =, +, -, @, an apostrophe, a tab or a carriage return are prefixed with an \
                                apostrophe, so that spreadsheets do not take them for formulas. Numbers are unchanged.";
 

@@ -117,7 +117,6 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool, narrow: bool)
     cells
 }
 
-/// Formats a value for people: sizes of memory have units, as in figures.
 fn named_value(column: &str, value: &Value) -> String {
     match value {
         Value::Integer(_) => columns::exact_value(column, value),

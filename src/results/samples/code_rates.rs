@@ -123,7 +123,6 @@ pub struct CodeRates {
     maps: Vec<Map>,
 }
 
-/// A column of a table of rates: the ranks, the way of their accesses and the pages, for which maps have several sizes.
 #[derive(Clone, Copy)]
 pub struct RateColumn<'a>(&'a Map);
 
@@ -222,7 +221,6 @@ impl CodeRates {
         self.surface(column, role, site, |_| Some(site.bytes))
     }
 
-    /// Returns the rate per rank at the place of a code without sites.
     fn place(&self, column: RateColumn, code: &Code) -> Result<Rate, NoRate> {
         let role = match code.accesses {
             Accesses::Independent => Role::Independent,
@@ -332,7 +330,6 @@ impl Map {
     }
 }
 
-/// A rate in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     pub value: f64,
@@ -351,7 +348,6 @@ impl Rate {
         Self { value: self.value * ranks, interval, ..self }
     }
 
-    /// Returns the rate with its interval, for people: `< 112 GB/s (91 to 138)`.
     pub fn words(&self) -> String {
         let unit = Unit::BytesPerSecond;
         let ends = self.interval.filter(|ends| is_informative(*ends));

@@ -16,7 +16,7 @@ impl<'a> Design<'a> {
         self.codes.push(codes);
     }
 
-    /// Returns the columns with at least two different values. Points whose kernel has no such parameter do not count.
+    /// Points whose kernel has no such parameter do not count.
     pub fn varying_columns(&self) -> Vec<&'a str> {
         self.names.iter().copied().filter(|name| self.varies(name)).collect()
     }

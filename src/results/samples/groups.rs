@@ -22,14 +22,11 @@ pub struct SampleGroup {
     pub headline: &'static str,
     /// Columns that distinguish its points.
     pub axes: Vec<String>,
-    /// Distinct values of alpha, ascending.
     pub alphas: Vec<f64>,
-    /// Distinct values of L, ascending.
     pub blocks: Vec<f64>,
 }
 
 impl SampleGroup {
-    /// Returns the name of the group: `apex_map.two_sided, P = 2`.
     pub fn label(&self) -> String {
         key_label(&self.key)
     }
@@ -45,7 +42,6 @@ impl SampleGroup {
         Ok(cells.filter_map(|cell| cell.summary(column).map(|summary| (cell, summary))).collect())
     }
 
-    /// Returns these points sorted by their median, the smallest first.
     pub fn cells_by_median(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
         let mut cells = self.measured_cells(column)?;
         cells.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
@@ -57,7 +53,6 @@ impl SampleGroup {
     }
 }
 
-/// Returns a name for these values: words unchanged, numbers with their parameters.
 pub fn key_label(key: &[(String, Value)]) -> String {
     let name = |(column, value): &(String, Value)| match value {
         Value::Text(word) => caption(word),
@@ -188,7 +183,6 @@ impl Samples {
         ))
     }
 
-    /// Returns the samples on the type of nodes of the newest sample.
     pub fn on_newest_node_type(&self) -> Self {
         let newest_time = |part: &Samples| part.numbers("unix_seconds").into_iter().fold(f64::NEG_INFINITY, f64::max);
         let types = self.group_by(&[NODE_TYPE]).into_iter();

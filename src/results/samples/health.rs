@@ -16,7 +16,6 @@ const MORE_LAUNCHES: u32 = 5;
 /// Number of samples by name of a cause.
 type CauseCounts = BTreeMap<String, usize>;
 
-/// Counts of the samples' verdicts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     verdicts: Vec<Quietness>,
@@ -66,7 +65,7 @@ impl Slowing {
 }
 
 impl Health {
-    /// Counts measured samples. Failed samples do not count.
+    /// Failed samples do not count.
     pub fn from_samples(samples: &Samples) -> Self {
         let (table, good) = (samples.table(), samples.good());
         let simulated = samples.simulated_machine().map(Stamp::Simulated);
@@ -113,7 +112,6 @@ impl Health {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
     }
 
-    /// Returns `quiet` or `disturbed, 3 of 6`.
     pub fn brief(&self) -> String {
         match self.disturbed_count() {
             0 => self.verdict().name().into(),
@@ -121,7 +119,6 @@ impl Health {
         }
     }
 
-    /// Describes samples whose causes were not yet judged: `signs of disturbance in 14 of 20 samples (core clock 14)`
     pub fn signs(&self) -> String {
         let total = plural(self.sample_count(), "sample");
         match (self.verdict(), self.disturbed_count()) {
@@ -276,7 +273,6 @@ impl Samples {
         (!libraries.is_empty()).then(|| machines.collect::<Vec<_>>().join("; "))
     }
 
-    /// Returns the programs that measured imported values; `None` if apexmap measured all.
     pub fn imported_programs(&self) -> Option<String> {
         let programs = self.words(IMPORTED_FROM);
         let statistics = self.words(STATISTIC);

@@ -17,7 +17,6 @@ impl Samples {
     }
 }
 
-/// Returns a name in plain words for the values that distinguish a group: `1 core, 2 MiB pages`, `2 cores, by messages`.
 pub fn plain_name(key: &[(String, Value)], node: &PlainNode) -> String {
     let id = key.iter().find_map(|(column, value)| match value {
         Value::Text(id) if column == "kernel" => Some(id.as_str()),
@@ -61,7 +60,6 @@ fn page_name(node: &PlainNode, pages: &str) -> Option<String> {
 }
 
 impl SampleGroup {
-    /// Returns the [`plain_name`] of the group, with a short name of its type of nodes.
     pub fn plain_label(&self, node: &PlainNode) -> String {
         let mut key = self.key.clone();
         if let (Some(entry), Some(short)) = (key.iter_mut().find(|(name, _)| name == NODE_TYPE), &self.node_type) {

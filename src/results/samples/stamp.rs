@@ -7,17 +7,12 @@ use std::fmt;
 /// `SIMULATED, card Red Storm` or `IMPORTED from hpcc 1.5.0`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stamp {
-    Disturbed {
-        disturbed: usize,
-        samples: usize,
-    },
+    Disturbed { disturbed: usize, samples: usize },
     Simulated(String),
-    /// The programs that measured imported values.
     Imported(String),
 }
 
 impl Stamp {
-    /// Returns the word that begins a warning.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Disturbed { .. } => "DISTURBED",
@@ -26,7 +21,6 @@ impl Stamp {
         }
     }
 
-    /// Returns the stamp for a line with little space: `DISTURBED (359 of 756)`.
     pub fn brief(&self) -> String {
         match self {
             Self::Disturbed { disturbed, samples } => format!("{} ({disturbed} of {samples})", self.word()),
@@ -66,7 +60,6 @@ impl Banner {
         format!("{}: {}", self.kind.word(), self.reason)
     }
 
-    /// Returns the line that is always visible: `DISTURBED: 38 of 112 samples; they were 9 % slower (6 to 13)`.
     pub fn line(&self) -> String {
         format!("{}: {}", self.kind.word(), self.headline)
     }

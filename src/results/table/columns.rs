@@ -19,9 +19,7 @@ pub const BLOCK: &str = "block_words";
 pub const NODE_TYPE: &str = "node_type";
 /// Column of the program that measured an imported value. Columns before it identify the point, also unknown ones.
 pub const IMPORTED_FROM: &str = "imported_from";
-/// Column that says what an imported value is.
 pub const STATISTIC: &str = "statistic";
-/// The column with the number of nodes on which the ranks of a launch ran.
 pub const USED_NODES: &str = "used_nodes";
 
 /// The column with the share of a simulation in which ranks waited for room.
@@ -44,7 +42,6 @@ pub enum Role {
     Unknown,
 }
 
-/// Description of a column for people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDescription {
     /// Name of the column in results: `memory_words`.
@@ -196,7 +193,6 @@ fn axis(parameter: &Parameter) -> String {
     }
 }
 
-/// Returns all declared columns in look-up order, for tests. Columns of several kernels occur several times.
 pub fn list_declared() -> &'static [ColumnDescription] {
     &REGISTRY.columns
 }
@@ -206,12 +202,10 @@ pub fn resolve(name: &str) -> &str {
     REGISTRY.by_symbol.get(name).map_or(name, |index| &REGISTRY.columns[*index].name)
 }
 
-/// Returns the names of all columns of this program, parameters with the papers' names.
 pub fn symbols() -> Vec<&'static str> {
     REGISTRY.columns.iter().map(|column| column.symbol.as_str()).collect()
 }
 
-/// Returns the paper's name of a parameter's column: `M` for `memory_words`.
 pub fn short(column: &str) -> &str {
     REGISTRY.find(column).map_or(given_name(column), |description| &description.symbol)
 }
@@ -275,7 +269,6 @@ pub fn point_columns(table: &Table) -> Vec<&str> {
     names.map(|(_, name)| name).collect()
 }
 
-/// Returns the rank of a kernel's parameter; 0 for other columns. Of two columns that depend on each other, the first is kept.
 pub fn rank(column: &str) -> usize {
     parameters().position(|parameter| parameter.column == column).map_or(0, |position| position + 1)
 }
@@ -302,7 +295,6 @@ pub fn label(column: &str, value: &Value) -> String {
     }
 }
 
-/// Formats a value without its parameter: `0.1`, `4096`, `512 MiB`.
 pub fn value_name(column: &str, value: &Value) -> String {
     match value {
         Value::Integer(bytes) if REGISTRY.find(column).is_none() && describe(column).unit == Unit::Bytes => {

@@ -37,7 +37,6 @@ const FALSE_SPLITS: f64 = 0.01;
 /// Number of steps of amounts. The last one has no upper end.
 const STEPS: usize = 4;
 
-/// Result of a comparison of samples with a cause and without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     CostsTime,

@@ -25,14 +25,11 @@ pub const COLUMNS: [DerivedColumn; 6] = [
     derived_column("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
 
-/// Column of the name of the limit that binds.
 pub const BOUND_BY: &str = "bound_by";
-/// Column of the ratio of the measured rate to its bound.
 pub const SHARE: &str = "share_of_bound";
 
 /// Column of the rate that the kernel's model predicts from the card, without a fit to these samples.
 pub const ATTAINABLE: &str = "attainable_bytes_per_second_per_rank";
-/// Column of the ratio of the measured rate to this prediction.
 pub const ATTAINED: &str = "share_of_attainable";
 
 /// Bounds of rates, the prediction from the card, and the fractions reached: columns of a result with a machine card.

@@ -27,7 +27,6 @@ struct Span {
 }
 
 impl References {
-    /// Adds the facts of the sample in the next row of the table.
     pub fn add(&mut self, launch: Option<&Launch>, facts: &Facts) {
         let reference = launch.map(|launch| self.place(launch));
         if let Some(place) = reference {
@@ -59,7 +58,6 @@ impl References {
     }
 }
 
-/// Facts about a row that are not in its columns.
 #[derive(Clone, Copy)]
 struct Row {
     reference: Reference,

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 /// Maximum number of distinct values with codes. Columns with more store the value of each row.
 const MAX_CODED_VALUES: usize = 4096;
 
-/// Values of all rows, as bits; values may be missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedColumn {
     rows: usize,
@@ -17,7 +16,6 @@ pub struct PackedColumn {
 
 #[derive(Clone, Debug, PartialEq)]
 struct PresenceBitmap {
-    /// One bit per row, set if the row has a value.
     rows: u64,
     /// Number of values in the rows before.
     before: u32,

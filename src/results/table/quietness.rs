@@ -5,18 +5,14 @@ use apexmap_base::units::{self, short_number};
 use apexmap_theory::statistics::{median, quantile};
 use std::fmt;
 
-/// Column of the verdict about a sample, a word such as `quiet`.
 pub const QUIETNESS: &str = "quietness";
-/// Column of the causes of a disturbance, such as `run delay, steal`.
 pub const DISTURBED_BY: &str = "disturbed_by";
-/// Column of the causes that cost no time, such as `core clock`.
 pub const CONDITIONS: &str = "conditions";
 
 apexmap_base::words! {
     /// Verdict about one sample, about several, or about the machine before them.
     #[derive(PartialOrd, Ord)]
     pub enum Quietness {
-        /// No observed cause took time.
         Quiet = "quiet",
         /// The system reports too little, or ranks shared hardware threads.
         Unknown = "unknown",
@@ -168,7 +164,6 @@ impl Reference {
 pub struct ReferenceValues([Vec<f64>; REFERENCES.len()]);
 
 impl ReferenceValues {
-    /// Adds another run on the same host with the same number of ranks.
     pub fn add(&mut self, facts: &Facts) {
         REFERENCES.iter().zip(&mut self.0).for_each(|((fact, _), values)| values.extend(facts.get(*fact)));
     }
@@ -216,7 +211,6 @@ pub fn amounts(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Op
     }))
 }
 
-/// Returns the causes above their limits, with the amounts for [`Cause::sentence`]; `None` if they are unknown.
 pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let amounts = amounts(facts, reference, oversubscribed)?;
     let over = |(cause, amount): (Cause, Option<f64>)| Some((cause, amount.filter(|&is| is > cause.limit())?));

@@ -29,7 +29,6 @@ pub fn advise(given: &str, names: &[String]) -> String {
     }
 }
 
-/// Returns columns with a similar name, or with this unit, or with the word in name or label, or of a synonym.
 fn similar<'a>(given: &str, names: &'a [String]) -> Vec<&'a str> {
     let all_names = names.iter().flat_map(|name| [columns::short(name), name.as_str()]);
     if let Some(name) = nearest_name(given, all_names.collect::<Vec<_>>()) {

@@ -19,13 +19,11 @@ pub fn section(comparison: &Comparison) -> Option<Value> {
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
-    /// Empty if a card does not contain the number.
     pub values: Vec<String>,
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,
 }
 
-/// Numbers that the base's card and another one contain.
 pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     let value = |machine: usize, name: &str| comparison.machines[machine].card.as_ref().and_then(|card| card.get(name));
     let mut rows = Vec::new();
@@ -46,7 +44,6 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     rows
 }
 
-/// The numbers of machines that are all cards, for a terminal.
 pub fn text(comparison: &Comparison) -> String {
     let (machines, rows) = (comparison.machines, rows(comparison));
     if rows.is_empty() || machines.iter().any(|machine| machine.origin != Origin::Published) {

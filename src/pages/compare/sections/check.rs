@@ -7,7 +7,6 @@ use crate::compare::regression::{Outcome, RegressionCheck, TestedPoint};
 use apexmap_base::text_table::{Align, TextTable};
 
 impl RegressionCheck {
-    /// `the smallest slowdown that this check could have found is 45 % (median point)`
     pub fn power(&self) -> String {
         match self.smallest_found {
             _ if self.exact => format!("all ratios are {EXACT}"),
@@ -31,7 +30,6 @@ impl RegressionCheck {
         }
     }
 
-    /// `2 of 9 points of new are more than 5 % slower than old, 0 did not finish; 1 not testable, 0 missing`
     pub fn counts(&self) -> String {
         let Self { base, new, tested, untested, missing, .. } = self;
         let [slower, unfinished] = [self.slower.len(), self.not_finished.len()];
@@ -57,7 +55,6 @@ impl RegressionCheck {
     }
 }
 
-/// `1 more point is`, `7 more points are`
 fn more_points(count: usize) -> String {
     if count == 1 { "1 more point is".into() } else { format!("{count} more points are") }
 }
@@ -95,7 +92,6 @@ pub fn text(check: &RegressionCheck, printed: &[Warning]) -> String {
     text
 }
 
-/// `None` without a check. Without the warnings in `shown`, which the page has already.
 pub fn section(checks: &[RegressionCheck], shown: &[Warning]) -> Option<Value> {
     let checks: Vec<Value> = checks.iter().map(|check| describe(check, shown)).collect();
     (!checks.is_empty()).then(|| json!({ "checks": checks }))

@@ -42,7 +42,6 @@ fn row(group: Group, code: &Code) -> Value {
     json!({ "code": code.name, "alpha": alpha, "block": block, "cells": cells })
 }
 
-/// With its interval if all points around have one.
 fn ratio(group: Group, machine: usize, code: &Code) -> Result<RatioWithInterval, NoRate> {
     let part = |select: fn(f64, Option<(f64, f64)>) -> f64| {
         let value = |point: usize| {

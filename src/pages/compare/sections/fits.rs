@@ -10,7 +10,6 @@ use std::result::Result;
 /// `apexmap fit` uses more.
 const MAX_POINTS: usize = 150;
 
-/// Every model that explains a kernel of at least two measured machines.
 pub fn section(comparison: &Comparison) -> Option<Value> {
     let mut model_fits = Vec::new();
     let own = comparison.models.iter().map(|own| *own as &'static dyn Model);
@@ -80,7 +79,6 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &str) -> Opt
     }))
 }
 
-/// `None` without samples of the kernel.
 fn fit_machine(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
     let samples = machine.samples.with_kernel(kernel);
     if samples.is_empty() || machine.origin == Origin::Published || machine.transfer.is_some() {

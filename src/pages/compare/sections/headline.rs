@@ -28,7 +28,6 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// With the next step if one side has rates that the other does not have.
 fn not_compared(comparison: &Comparison) -> String {
     let is_published = |machine: &&Machine| machine.origin == Origin::Published;
     let (published, measured): (Vec<&Machine>, Vec<&Machine>) = comparison.machines.iter().partition(is_published);
@@ -156,7 +155,6 @@ fn points(name: &str, verdict: &Verdict) -> String {
     }
 }
 
-/// One per machine and scope, then the points that are not compared.
 pub fn details(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for machine in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
@@ -196,7 +194,6 @@ fn members(comparison: &Comparison, machine: usize, mean: GeometricMean) -> Stri
     }
 }
 
-/// `Certainly faster at 46 points, certainly slower at 0, not certain at 3`, without counts that are always zero
 fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
     let points = |count: usize| plural(count, "point");
     let Verdict { faster, slower, equal, undecided, unadjusted, mean, .. } = verdict;
@@ -224,7 +221,6 @@ fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
     parts.join(". ")
 }
 
-/// Points on one side only.
 fn describe_dropped(comparison: &Comparison, other: usize) -> Option<String> {
     let side = |machine: usize| -> Option<String> {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();

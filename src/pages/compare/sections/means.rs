@@ -34,7 +34,6 @@ impl Means {
     }
 }
 
-/// Ranking and pairs over the same points, and the fastest machine as a sentence. `label`: the scope, if there are several.
 fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> Option<(Value, Option<String>)> {
     let is_finished = |&&index: &&usize| {
         let mut data = comparison.point(index).by_machine.iter();
@@ -56,7 +55,6 @@ fn scope(comparison: &Comparison, label: Option<String>, members: &[usize]) -> O
         .then(|| (json!({ "label": label, "ranks": rows, "matrix": matrix, "matrix_cells": finished.len() }), fastest))
 }
 
-/// Groups first, then all compared points or the roles.
 fn lines(comparison: &Comparison) -> Vec<Value> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
@@ -85,7 +83,6 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Value {
     })
 }
 
-/// `None` without a common point.
 type PairMean = Option<(GeometricMean, Vec<Reservation>)>;
 
 /// Each machine relative to each other one, over the same points.
@@ -103,7 +100,6 @@ impl Pairs {
         Self(machines.clone().map(|machine| machines.clone().map(|base| pair(machine, base)).collect()).collect())
     }
 
-    /// `1.23 [1.2, 1.26], n = 9`, with a word if undecided besides noise; empty if no two machines have a common point
     fn matrix(&self) -> Vec<Vec<String>> {
         if self.0.iter().flatten().all(Option::is_none) {
             return Vec::new();

@@ -161,14 +161,12 @@ fn headline(comparison: &Comparison, means: &Means) -> Vec<String> {
     means.fastest.clone().into_iter().chain(headline::sentences(comparison)).collect()
 }
 
-/// The shortest first, after the headline.
 fn join_lines<const N: usize>(summary: Summary, others: [Vec<String>; N]) -> String {
     let mut others = [summary.lines, others.concat()].concat();
     others.sort_by_key(|line| line.chars().count());
     summary.headline.into_iter().chain(others).map(|line| line + "\n").collect()
 }
 
-/// `Intel Xeon, 2 cores (old) against AMD EPYC, 4 cores (new)`; a shared processor comes first: `Intel Xeon, 2 cores: old against new`
 fn title(machines: &[Machine]) -> String {
     let processors: Vec<Option<String>> = machines.iter().map(Machine::processor).collect();
     let is_shared = processors.windows(2).all(|pair| pair[0] == pair[1]);

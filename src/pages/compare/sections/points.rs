@@ -22,7 +22,6 @@ impl<'a> MatchedPoints<'a> {
         })
     }
 
-    /// For the terminal; they name the tables if these are written.
     pub fn lines(&self, has_tables: bool) -> Vec<String> {
         let matched = plural(self.comparison.matched.len(), "point");
         let missing = self.comparison.unmatched_points().count();
@@ -36,7 +35,6 @@ impl<'a> MatchedPoints<'a> {
     }
 }
 
-/// Points of some machines only, with an example.
 fn count_missing(comparison: &Comparison) -> Vec<Value> {
     let mut missing: Vec<(String, usize, &String)> = Vec::new();
     for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())
@@ -99,14 +97,12 @@ fn matched_table(comparison: &Comparison) -> String {
     csv::text(rows)
 }
 
-/// Speed, launches and samples; empty without the point.
 fn speed_cells(data: Option<&PointData>) -> [String; 3] {
     let Some(data) = data else { return Default::default() };
     let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
     [speed, data.launches.len().to_string(), data.samples().to_string()]
 }
 
-/// Ratio, ends of its interval, basis, p and adjusted p; empty if one side does not have the point.
 fn ratio_cells(tested: Option<&TestedRatio>, both: bool) -> [String; 6] {
     let Some(TestedRatio { ratio, q }) = tested else {
         return ["", "", "", if both { "did not finish" } else { "" }, "", ""].map(str::to_owned);

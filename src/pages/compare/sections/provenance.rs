@@ -79,7 +79,6 @@ pub fn method(comparison: &Comparison, has_terms: bool, has_check: bool) -> Valu
     json!({ "bases": bases, "has_terms": has_terms, "has_check": has_check })
 }
 
-/// `None` without a ratio.
 fn bases(comparison: &Comparison, machine: usize) -> Option<String> {
     let mut counts: BTreeMap<Basis, usize> = BTreeMap::new();
     for tested in comparison.ratios[machine].ratios.values() {

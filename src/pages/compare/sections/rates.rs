@@ -19,7 +19,6 @@ struct Curve {
     kernel: String,
     label: String,
     points: Vec<CurvePoint>,
-    /// Machines that have a curve of the same kernel and values.
     shared: usize,
 }
 
@@ -77,7 +76,6 @@ impl Rates {
         (!self.rates.is_empty()).then(|| self.rates.remove(0))
     }
 
-    /// `has_lead`: the first screen has the first picture.
     pub fn section(&self, has_lead: bool) -> Option<Value> {
         let (rates, efficiencies, omitted) = (&self.rates, &self.efficiencies, &self.omitted);
         (has_lead || !rates.is_empty())
@@ -160,7 +158,6 @@ fn figure(comparison: &Comparison, rate: &Rate, title: String, series: Vec<Serie
     ))
 }
 
-/// Kernel and values that distinguish a curve from others.
 type Key = (String, Vec<(String, String)>);
 
 fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {

@@ -15,7 +15,6 @@ use std::collections::HashMap;
 #[derive(Serialize)]
 pub struct RatioFigures {
     sections: Vec<GroupFigures>,
-    /// Groups without figures, and figures that cannot be drawn.
     unshown: Vec<String>,
 }
 
@@ -23,7 +22,6 @@ pub struct RatioFigures {
 pub struct GroupFigures {
     label: String,
     pub shown: Vec<Picture>,
-    /// Contours and surfaces of ratios, and medians.
     folded: Vec<Picture>,
     #[serde(skip)]
     surfaces: Vec<ViewerSurface>,
@@ -46,7 +44,6 @@ impl RatioFigures {
         Ok(Self { sections, unshown })
     }
 
-    /// The first map of ratios, for the first screen.
     pub fn take_lead(&mut self) -> Option<Picture> {
         let with_surfaces = self.sections.iter().position(|section| !section.surfaces.is_empty()).unwrap_or(0);
         let first = self.sections.get_mut(with_surfaces).filter(|section| !section.shown.is_empty())?;
@@ -105,7 +102,6 @@ fn grid(group: Group, title: String, subtitle: String, z: Quantity, values: Arra
     Grid { title, subtitle, x, y, z, values, failed }
 }
 
-/// A map and, if four neighbouring points exist, contours and a surface.
 fn ratio_maps(group: Group, machine: usize) -> Vec<Drawing> {
     let ratios = ratios(group, machine);
     if ratios.grid.values.iter().all(|ratio| ratio.is_nan()) {
@@ -280,7 +276,6 @@ fn winners(group: Group) -> Option<Drawing> {
     Some(Drawing { figure: Figure::Categories(winners), file: "winners".to_owned(), title, caption })
 }
 
-/// If four neighbouring points exist.
 fn medians(group: Group) -> Vec<Grid> {
     let (places, described) = (group.grid(), columns::describe(group.headline));
     let grid = |k: usize| {

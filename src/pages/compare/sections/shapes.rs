@@ -26,7 +26,6 @@ struct Shape {
 
 #[derive(Serialize)]
 struct LevelTrades {
-    /// `10 MB/s`
     level: String,
     machines: Vec<(String, Trade)>,
 }
@@ -68,7 +67,6 @@ fn shape(group: Group) -> Shape {
     shape
 }
 
-/// Rows of alpha, columns of L; NaN for missing points.
 fn surface(group: Group, machine: usize) -> Vec<Vec<f64>> {
     group.speeds(machine).rows().into_iter().map(|row| row.to_vec()).collect()
 }
@@ -179,7 +177,6 @@ fn range(group: Group, machine: usize, name: &str) -> Option<Json> {
     }))
 }
 
-/// Which locality each machine gains more from; `None` without a surface.
 fn sentence(shape: &Shape) -> Option<String> {
     let gain = |machine: &str, axis: &str| -> Option<f64> {
         shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)

@@ -9,7 +9,6 @@ use crate::html::{Banner, CornerCell, Corners, utc};
 pub struct Summary {
     pub headline: Vec<String>,
     banners: Vec<Banner>,
-    /// Behind a line of the first screen.
     #[serde(skip)]
     pub remarks: Vec<String>,
     #[serde(skip)]
@@ -25,7 +24,6 @@ impl Summary {
     }
 }
 
-/// One for disturbed machines, and one for all other warnings.
 fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
     let (disturbed, others): (Vec<&Warning>, Vec<&Warning>) =
         warnings.iter().partition(|warning| warning.kind == DISTURBED);
@@ -41,7 +39,6 @@ fn banners(comparison: &Comparison, warnings: &[Warning]) -> Vec<Banner> {
     disturbed.into_iter().chain(banner(line, &others, false)).collect()
 }
 
-/// `NOT MEASURED HERE, remarks on old`: remarks on a machine have its name as their kind
 fn list_kinds(comparison: &Comparison, warnings: &[&Warning]) -> String {
     let is_name = |kind: &&str| comparison.machines.iter().any(|machine| machine.name == *kind);
     let (mut names, mut kinds): (Vec<&str>, Vec<&str>) =
@@ -123,7 +120,6 @@ pub fn overview(
     })
 }
 
-/// Side by side; the maps show the others.
 const MAX_RATIOS: usize = 2;
 
 /// On the first surface, and on the next one with the same axes.

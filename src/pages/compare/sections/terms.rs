@@ -21,7 +21,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Draws the maps into a folder if there is one.
     pub fn new(comparison: &Comparison, folder: Option<&Path>) -> Result<Self> {
         let mut explained: Vec<Explanation> = Vec::new();
         for machine in 1..comparison.machines.len() {
@@ -55,7 +54,6 @@ impl Terms {
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     pub title: String,
-    /// How well the cards predict the ratio, which terms separate the machines, and where most.
     pub sentences: Vec<String>,
     pub groups: Vec<GroupExplanation>,
     #[serde(skip)]
@@ -165,7 +163,6 @@ fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     slowest.into_iter().chain(fastest).filter_map(|cell| verdict(comparison, pair, cell)).collect()
 }
 
-/// `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
 fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<String> {
     let leading = cell.leading()?;
     let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
@@ -207,13 +204,11 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
     Some(format!("{other} is {} times {how} than {base}{point}, {why}.", format_ratio(cell.measured.abs().exp())))
 }
 
-/// ` at L = 64`; empty if there is only one point
 fn place(comparison: &Comparison, cell: &TermCell) -> String {
     let name = &comparison.names[cell.point];
     if name.is_empty() { String::new() } else { format!(" at {name}") }
 }
 
-/// Names of the relevant terms, and a row for each region.
 fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
     let regions = regions(comparison, cells);
     let least = 1.005f64.ln();
@@ -239,7 +234,6 @@ fn mean(cells: &[&TermCell], part: impl Fn(&TermCell) -> f64) -> f64 {
     cells.iter().map(|cell| part(cell)).sum::<f64>() / cells.len() as f64
 }
 
-/// All points, then their halves by L and by alpha.
 fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
     let mut regions = vec![("all points".to_owned(), cells.to_vec())];
     let value_of = |cell: &TermCell, column: &str| comparison.point(cell.point).number(column);
