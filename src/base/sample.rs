@@ -21,9 +21,7 @@ crate::words! {
         Ok = "ok",
         /// The run finished, but its verification found wrong results. Its times do not count.
         Wrong = "wrong",
-        /// The kernel refused the point or panicked, or a rank died.
         Failed = "failed",
-        /// The run exceeded the time limit of one sample.
         TimedOut = "timed-out",
         /// All samples were written, but the worker did not end.
         Hung = "hung",
@@ -133,9 +131,7 @@ impl Launch {
 crate::words! {
     /// The part of a run that a rank is executing.
     pub enum Phase {
-        /// The rank fills its memory.
         Filling = "filling",
-        /// The clock is running.
         Measuring = "measuring",
         /// The rank compares the result with the expected one.
         Verifying = "verifying",
@@ -179,7 +175,6 @@ pub enum Event {
     Done {
         budget_spent: bool,
     },
-    /// The worker cannot continue; the message gives the reason.
     Fatal {
         message: String,
     },
