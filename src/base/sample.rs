@@ -21,6 +21,7 @@ crate::words! {
         Ok = "ok",
         /// The run finished, but its verification found wrong results. Its times do not count.
         Wrong = "wrong",
+        /// The kernel refused the point or panicked, or a rank died.
         Failed = "failed",
         TimedOut = "timed-out",
         /// All samples were written, but the worker did not end.
@@ -132,6 +133,7 @@ crate::words! {
     /// The part of a run that a rank is executing.
     pub enum Phase {
         Filling = "filling",
+        /// The clock is running.
         Measuring = "measuring",
         /// The rank compares the result with the expected one.
         Verifying = "verifying",

@@ -10,6 +10,7 @@ const MAX_CHARACTERS: usize = 4000;
 const MAX_CONTEXT: usize = 100;
 /// Columns between the stops of tabs.
 const TAB: usize = 4;
+/// If standard error is not a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
 #[derive(Clone, Copy)]

@@ -65,6 +65,7 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     })
 }
 
+/// For its start, and for the start of each launch.
 const JOB_START_SECONDS: f64 = 60.0;
 const LAUNCH_START_SECONDS: f64 = 15.0;
 /// Factor on measuring times, because these are estimates.

@@ -139,6 +139,7 @@ fn measure_groups(
     failure.map_or(Ok(()), Err)
 }
 
+/// The error inside means that the group gave up.
 fn measure_group(
     plan: &Plan,
     group: &mut Group,

@@ -17,6 +17,7 @@ pub enum Found {
         value: f64,
         interval: Option<(f64, f64)>,
         unit: Unit,
+        /// 0 for a formula.
         samples: usize,
     },
     /// The value of a parameter, as text and as a number if it is one.
@@ -214,6 +215,7 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Outcome>) -> Option<Found> {
     Some(Found::Number { value, interval, unit: unit(text, &formula, values), samples: 0 })
 }
 
+/// The first of its values' units that the formula agrees with.
 fn unit(text: &str, formula: &Formula, values: &BTreeMap<&str, Outcome>) -> Unit {
     let unit_of = |name: &str| match values.get(name) {
         Some(Ok(Found::Number { unit, .. })) => *unit,

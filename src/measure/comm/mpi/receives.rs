@@ -152,6 +152,7 @@ impl Drop for Receives {
 pub struct MpiUnorderedInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
+    /// Slots in the order of posting.
     active: VecDeque<usize>,
     /// Unread: the slot, the sender and the number of words.
     complete: VecDeque<(usize, usize, usize)>,

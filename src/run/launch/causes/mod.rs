@@ -30,6 +30,7 @@ pub enum Stage {
     Refused,
     /// The ranks may not start, or this is a warning: the greeting of the ranks refutes it.
     Starting,
+    /// The ranks may end or be slow because of it.
     Running,
 }
 
