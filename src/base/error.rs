@@ -41,7 +41,6 @@ impl ErrorKind {
     }
 }
 
-/// The exit codes of the program, with their meanings.
 pub const EXIT_CODES: [(&str, &str); 9] = [
     ("0", "done"),
     ("2", "wrong flag, value or condition, or no such command, sweep, result or machine"),

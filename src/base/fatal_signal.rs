@@ -6,7 +6,6 @@ use std::backtrace::Backtrace;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Signals of faults in the program or in a library.
 const SIGNALS: [Signal; 5] = [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGILL, Signal::SIGFPE, Signal::SIGABRT];
 
 /// The actions before [`catch`], in the order of [`SIGNALS`]. The one for SIGSEGV detects stack overflows.
@@ -76,7 +75,6 @@ extern "C" fn print_backtrace(signal: c_int, info: *mut siginfo_t, _: *mut c_voi
     }
 }
 
-/// Ends a process whose backtrace does not come to an end.
 extern "C" fn abandon(_: c_int) {
     write(b"(the backtrace is incomplete)\n");
     end_by(CURRENT.load(Ordering::Relaxed));

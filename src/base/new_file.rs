@@ -118,7 +118,6 @@ pub fn check_user_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes complete contents, like [`write_user_file`].
 pub fn write_user_file_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_user_file(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }

@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 
 const FREQUENT_LINES: usize = 3;
 const MAX_DIFFERENT: usize = 1000;
-/// Maximum number of characters of a line to keep.
 const MAX_CHARACTERS: usize = 160;
 
 /// A line, and its number of occurrences with any numbers in it.

@@ -9,15 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The value of a parameter or of an output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// An integer: counts, words, bytes.
     Integer(u64),
-    /// A number with a fraction: alpha, seconds.
     Real(f64),
-    /// A word from a fixed list, such as the name of an algorithm.
     Text(String),
 }
 
@@ -97,7 +93,6 @@ pub const NODE: &str = "node";
 /// Maximum bytes of a node's name: the longest host name of Linux.
 pub const MAX_NODE_NAME: usize = 64;
 
-/// Name of a node.
 pub type NodeName = ArrayString<MAX_NODE_NAME>;
 
 /// The number of ranks of a launch and their distribution over nodes. The launcher decides the absent values.
@@ -154,7 +149,6 @@ impl Point {
         })
     }
 
-    /// Returns the size of the launch that the point needs.
     pub fn launch_size(&self) -> LaunchSize {
         let count = |name: &str| match self.params.get(name) {
             Some(Value::Integer(number)) => Some(*number as usize),

@@ -25,7 +25,6 @@ pub struct Process {
     buffer: Vec<u8>,
 }
 
-/// The file of this program.
 pub fn this_program() -> Result<std::path::PathBuf> {
     std::env::current_exe().map_err(|error| {
         let help = "apexmap starts itself from /proc/self/exe, and reads the machine from /proc: mount it (mount -t proc proc /proc)";

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The build of the measuring program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     pub version: String,
@@ -111,7 +110,6 @@ pub struct Host {
     pub memory_side_cache_bytes: Option<u64>,
     /// Frequency of the clock behind "cycles per access".
     pub cycle_hertz: Option<f64>,
-    /// Source of these cycles.
     pub cycle_source: String,
     pub kernel: String,
     pub governor: Option<String>,
@@ -235,7 +233,6 @@ pub struct Placement {
     /// Identifies the machine regardless of the node's name, by the boot id that the kernel draws when it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The hardware thread, as the system numbers it.
     pub hardware_thread: Option<u32>,
     /// The first hardware thread of its core.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,6 @@ crate::words! {
         Wrong = "wrong",
         /// The kernel refused the point or panicked, or a rank died.
         Failed = "failed",
-        /// The run exceeded the time limit of one sample.
         TimedOut = "timed-out",
         /// All samples were written, but the worker did not end.
         Hung = "hung",
@@ -133,7 +132,6 @@ impl Launch {
 crate::words! {
     /// The part of a run that a rank is executing.
     pub enum Phase {
-        /// The rank fills its memory.
         Filling = "filling",
         /// The clock is running.
         Measuring = "measuring",
@@ -179,7 +177,6 @@ pub enum Event {
     Done {
         budget_spent: bool,
     },
-    /// The worker cannot continue; the message gives the reason.
     Fatal {
         message: String,
     },

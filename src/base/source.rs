@@ -1,6 +1,5 @@
 //! The cited papers, one constant each. Kernels, models and reports refer to them.
 
-/// A citation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The authors as in the paper, without affiliations.

@@ -19,7 +19,6 @@ pub fn print_in_red(line: &str) -> Result<()> {
     write_output(|out| writeln!(out, "{colour_on}{}{colour_off}", wrap_lines(&to_printable(line), terminal_width())))
 }
 
-/// Prints a text that is already printable, with its colours.
 pub fn print_styled(text: &str) -> Result<()> {
     write_output(|out| out.write_all(text.as_bytes()))
 }

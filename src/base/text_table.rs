@@ -3,16 +3,12 @@
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use std::fmt;
 
-/// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// For text.
     Left,
-    /// For numbers.
     Right,
 }
 
-/// Spaces between two columns.
 const COLUMN_GAP: u16 = 2;
 /// Minimum width of the last column for wrapping. A narrower column would be harder to read than the terminal's own line breaks.
 pub const MIN_WRAPPED_WIDTH: usize = 24;

@@ -5,9 +5,9 @@
 
 /// Bytes per word, in every kernel.
 pub const WORD_BYTES: u64 = 8;
-/// Bytes of a base page on x86_64.
+/// On x86_64.
 pub const BASE_PAGE_BYTES: u64 = 4 << 10;
-/// Bytes of a huge page on x86_64.
+/// On x86_64.
 pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
 crate::words! {
@@ -23,7 +23,6 @@ crate::words! {
         Seconds = "s",
         /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
         Hertz = "Hz",
-        /// Clock cycles.
         Cycles = "cycles",
         /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
         BytesPerSecond = "B/s",
@@ -263,7 +262,6 @@ fn format_with_prefix(mut value: f64, base: f64, prefixes: &[&str]) -> String {
     format!("{} {}", short_number(value), prefixes[index]).trim_end().to_owned()
 }
 
-/// The style of a formatted number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberStyle {
     /// Three significant digits, or all digits before the point, without trailing zeros: `0.5`, `1234`, `1.50e7`.

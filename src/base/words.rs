@@ -1,6 +1,5 @@
 //! Enums whose variants have a word: their name in files, on cards and on command lines.
 
-/// Defines an enum with a word for each variant.
 #[macro_export]
 macro_rules! words {
     (
@@ -16,7 +15,6 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All variants, in their order.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             pub const fn name(self) -> &'static str {

@@ -147,7 +147,6 @@ const SHARED_FILE_SYSTEMS: [(i128, &str); 12] = [
     (0x7461_636F, "OCFS2"),
 ];
 
-/// Judges by the kind of the file system.
 fn judge_file_system(path: &Path) -> Outcome {
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let number = match statfs(existing) {

@@ -140,7 +140,6 @@ fn nothing_measured(sides: usize) -> Measured {
     Measured::new(Pairs::new(sides), vec![Vec::new(); sides])
 }
 
-/// Shows the progress meanwhile.
 fn measure(
     measured: &mut Measured,
     sides: &mut dyn Sides,
@@ -159,7 +158,6 @@ fn measure(
 }
 
 impl Arguments {
-    /// Names of the sides.
     fn names(&self) -> Result<Vec<String>> {
         if self.program.runs.is_some_and(|runs| runs < 4) {
             return Err(Error::input("so few runs give no interval", "write --runs 4 or more"));
@@ -243,7 +241,6 @@ fn write(result: &mut PairedResult, pairs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Adds what the comparison has, and how to continue.
 fn explain(error: Error, pairs: usize, is_kept: bool) -> Error {
     let pairs = plural(pairs, "pair");
     let next =
@@ -263,7 +260,6 @@ struct Comparison<'a> {
     null: Option<Ratio>,
     repeated_blocks: usize,
     disturbed_blocks: usize,
-    /// Whether a signal or a failed run ended the comparison.
     interrupted: bool,
 }
 

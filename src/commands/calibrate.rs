@@ -210,7 +210,6 @@ struct Stages<'a> {
     folder: PathBuf,
     /// Rest of the budget after the earlier stages, in seconds.
     budget: Option<f64>,
-    /// Whether the card may have numbers of a disturbed machine.
     allows_disturbed: bool,
     /// Whether an earlier calibration measured this folder without writing a card. `--allow-disturbed` then takes its samples.
     was_refused: bool,

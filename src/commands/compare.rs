@@ -303,7 +303,6 @@ fn give_cores(machines: &mut [Machine], cores: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// If the input is a published machine or a card file.
 fn card(given: &str) -> Result<Option<Card>> {
     let published = apexmap_theory::machine::is_published(given);
     let path = Path::new(given);

@@ -281,7 +281,6 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     text
 }
 
-/// Estimates with intervals, or the reason why an estimate is missing.
 fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     let unit = |name: &str| models::scan::parameter(model, name).map_or(Unit::None, |p| p.unit());
     let with_unit = |name: &str, value: f64| {

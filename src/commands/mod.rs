@@ -160,7 +160,6 @@ enum Format {
     Toml,
 }
 
-/// Indented JSON with a line break at its end.
 fn pretty(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value);
     Ok(text.map_err(|e| Error::internal(format!("cannot write JSON: {e}")))? + "\n")

@@ -20,7 +20,6 @@ pub struct Opened {
     folder: Option<Folder>,
     /// The folder into which an archive or a report was unpacked.
     unpacked: Option<TemporaryFolder>,
-    /// A published machine with its printed rates.
     pub published: Option<Machine>,
     /// Version of the program that made the report that was opened.
     pub page_version: Option<String>,

@@ -46,7 +46,6 @@ pub struct Progress {
     launch: usize,
     counts: RunCounts,
     before: RunCounts,
-    /// The current point, and the times of its samples.
     point: Option<Point>,
     values: Vec<f64>,
     /// Phase of the point, such as `filling 38 %`.

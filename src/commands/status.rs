@@ -83,7 +83,6 @@ struct SampleCounts {
 struct JobRow {
     part: String,
     state: ResultState,
-    /// The id of a job in the queue.
     id: Option<String>,
 }
 
@@ -301,7 +300,6 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     }
 }
 
-/// Launches that measured on one host at the same time, by the ends of their first and last runs.
 fn describe_overlaps(records: &[Record<SampleOutcome>]) -> String {
     let mut spans_by_host: BTreeMap<&str, Vec<(f64, f64, &str)>> = BTreeMap::new();
     for record in records {

@@ -14,14 +14,12 @@ use crate::point::Value;
 use crate::units::Unit;
 use std::ops::Range;
 
-/// The type of a name in a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NameType {
     /// A number, in the base unit of its parameter or column.
     Number,
     /// A number with this unit: the condition may compare it with a number in a related unit, as in `M == 256 MiB`.
     Quantity(Unit),
-    /// A word from this list.
     Word(Vec<String>),
 }
 
@@ -77,7 +75,6 @@ enum Operand<'a> {
 #[derive(Debug)]
 struct Operator {
     symbol: &'static str,
-    /// Operators with a higher precedence bind tighter.
     precedence: u8,
     rule: OperatorRule,
 }
@@ -85,9 +82,7 @@ struct Operator {
 #[derive(Debug)]
 enum OperatorRule {
     Arithmetic(fn(f64, f64) -> f64),
-    /// Compares two values of the same type.
     Equality(fn(bool) -> bool),
-    /// Compares two numbers, or two words in alphabetical order.
     Order(fn(std::cmp::Ordering) -> bool),
     Logic(fn(bool, bool) -> bool),
 }

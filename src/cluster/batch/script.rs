@@ -132,7 +132,6 @@ pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
     }
 }
 
-/// Before the first space or the first character of `ends`.
 fn first_word<'a>(text: &'a str, ends: &str) -> &'a str {
     text.split(|c: char| c.is_whitespace() || ends.contains(c)).next().unwrap_or(text)
 }

@@ -28,7 +28,6 @@ pub struct System {
 pub enum Submission {
     /// The job's id; `None` if the answer has none.
     Accepted(Option<String>),
-    /// Who refused the job, and why.
     Refused(String),
     /// The job may be in the queue.
     Unanswered(String),

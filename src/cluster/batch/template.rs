@@ -19,7 +19,6 @@ pub struct Template {
     #[serde(default)]
     pub exclusive: Vec<String>,
     pub time: TimeFormat,
-    /// Submits a script, `{script}`.
     pub submit: Vec<String>,
     /// `submit` reads the script from its standard input.
     #[serde(default)]

@@ -18,10 +18,11 @@ use std::process::Command;
 pub enum Comparison {
     /// They fit, with a text for the user.
     Fits(String),
-    /// Neither is certain, and why.
     Unknown(String),
-    /// The launcher cannot start the worker: the finding, and the next step.
-    Differs { finding: String, help: String },
+    Differs {
+        finding: String,
+        help: String,
+    },
 }
 
 /// Compares before the first job of a campaign. Modules and variables are set in a shell only if they come from the user's flags or

@@ -9,9 +9,7 @@ use std::io::IsTerminal;
 pub enum Colours {
     /// No colours: shades of characters replace them.
     None,
-    /// The 16 colours of old terminals.
     Sixteen,
-    /// The palette of 256 colours.
     Indexed,
     /// 24 bits per colour.
     True,

@@ -6,7 +6,6 @@ use std::str::FromStr;
 pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
 pub(super) const NODE_FOLDER: &str = "sys/devices/system/node";
 
-/// The system's files, of this machine or recorded.
 pub trait SystemFiles {
     /// Without surrounding white space. The path is relative to the root of the system.
     fn text(&self, path: &str) -> Option<String>;

@@ -22,7 +22,6 @@ pub struct SharedCache {
     pub bytes: u64,
     /// All that share it, ascending.
     pub threads: Vec<usize>,
-    /// Its sets and their ways.
     pub sets_and_ways: Option<[u64; 2]>,
 }
 

@@ -90,7 +90,6 @@ fn announce(campaign: &Campaign, folder: &Folder, conduct: Conduct) -> Result<()
     Ok(())
 }
 
-/// Adds to the error of an interrupted sweep what is kept and how to resume.
 fn explain_interruption(error: Error, plan: &Plan, folder: &Folder) -> Error {
     let Some(name) = signal_name(error.kind) else { return error };
     let kept_samples = folder.outcomes().map_or_else(

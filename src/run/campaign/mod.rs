@@ -108,7 +108,6 @@ pub struct Conduct {
     pub accepts_few_samples: bool,
 }
 
-/// Makes the display of a run from its plan.
 pub type Display<'a> = &'a dyn Fn(&Plan) -> Box<dyn Watcher>;
 
 pub struct Measured {

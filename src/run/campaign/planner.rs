@@ -30,7 +30,6 @@ pub trait Surroundings {
 pub struct Planner<'a> {
     request: &'a Request,
     surroundings: &'a dyn Surroundings,
-    /// The machine that sweeps are read for.
     machine: Machine,
 }
 
@@ -39,7 +38,6 @@ impl<'a> Planner<'a> {
         Self { request, surroundings, machine: Machine::detect() }
     }
 
-    /// Plans for another machine than this one.
     pub fn with_machine(self, machine: Machine) -> Self {
         Self { machine, ..self }
     }
@@ -150,7 +148,6 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Replaces the settings of the sweep that the command line sets, too.
 fn replace_settings(request: &Request, sweep: &mut Sweep) -> Result<()> {
     let given = [("--budget", request.budget.is_some()), ("--launches", request.launches.is_some())];
     let flag = given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);

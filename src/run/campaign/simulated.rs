@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads the sweep of a request for a machine, or for the machine that the request or the sweep simulates, and returns both.
+/// For this machine, or the one that the request or the sweep simulates, which is returned too.
 pub fn open_sweep(request: &Request, path: &Path, machine: Machine) -> Result<(Sweep, Machine, Option<Simulation>)> {
     let card_path = match &request.simulate {
         Some(card_path) => card_path.clone(),

@@ -20,7 +20,6 @@ pub struct Setting {
     /// The value as TOML, in one line.
     pub value: String,
     pub file: PathBuf,
-    /// The line in the file, from 1.
     pub line: usize,
 }
 
@@ -31,12 +30,10 @@ pub struct SiteSettings {
     pub workers: BTreeMap<String, PathBuf>,
     /// Environment variables of launches, unless the user sets them.
     pub environment: BTreeMap<String, String>,
-    /// All settings of the site file, with their origins.
     pub origins: Vec<Setting>,
 }
 
 impl SiteSettings {
-    /// The worker for a launcher of MPI, and its key.
     pub fn worker(&self, launcher: &LauncherEntry) -> Option<(&Path, String)> {
         let key = [launcher.id, ANY_LAUNCHER].into_iter().find(|key| self.workers.contains_key(*key))?;
         let worker = self.workers.get(key).filter(|_| launcher.transport == TransportKind::Mpi)?;

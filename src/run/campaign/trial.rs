@@ -30,7 +30,6 @@ pub struct TrialOutcome {
     by_messages: bool,
 }
 
-/// The size of the largest launch, which the trial runs.
 pub fn largest_launch(campaign: &Campaign) -> Option<LaunchSize> {
     campaign.plan.by_size().into_keys().max_by_key(|size| size.ranks)
 }
@@ -81,7 +80,6 @@ struct TrialPlace {
 }
 
 impl TrialPlace {
-    /// Locks the folder, and removes an earlier trial from it.
     fn lock(result: &Folder, ranks: usize, nodes: Option<usize>) -> Result<Self> {
         let trials = result.path.join("trials");
         std::fs::create_dir_all(&trials).map_err(|e| Error::file("create", &trials, e))?;
@@ -98,7 +96,6 @@ impl TrialPlace {
         }
     }
 
-    /// Removes the folder, and folders that are empty without it.
     fn remove(&mut self) -> Result<()> {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::file("remove", &self.folder, e))?;
         // Removed while locked, because another trial could otherwise lock the removed file.

@@ -43,7 +43,6 @@ pub fn assume(worker: PathBuf, result: &Path, sweep: &Sweep) -> (PathBuf, Worker
     (worker, WorkerInfo { build, transports, mpi_library })
 }
 
-/// Checks that a worker supports the transport, and has this program's version.
 pub fn check_info(program: &Path, info: &WorkerInfo, transport: TransportKind) -> Result<()> {
     let path = program.display();
     if !info.transports.iter().any(|name| *name == transport.name()) {

@@ -12,7 +12,6 @@ pub struct RunCounts {
     pub samples: usize,
     /// Minimum number of samples that a point needs over all its launches.
     pub needed: usize,
-    /// Whether a point may need more samples to be precise enough.
     may_need_more: bool,
     /// Number of launches that still have to measure a point, by its key.
     open: HashMap<String, usize>,

@@ -48,7 +48,6 @@ pub struct DriverInputs<'a> {
     pub interrupted: &'a dyn Fn() -> Result<()>,
 }
 
-/// Maximum number of consecutive launches without a sample.
 const MAX_LAUNCHES_WITHOUT_SAMPLE: u32 = 3;
 /// Maximum number of consecutive launches that end early and finish no point, although they measure samples.
 const MAX_LAUNCHES_WITHOUT_POINT: u32 = 25;
@@ -140,7 +139,7 @@ fn measure_groups(
     failure.map_or(Ok(()), Err)
 }
 
-/// Launches a group until all its points are settled. The error inside means that it gave up.
+/// The error inside means that the group gave up.
 fn measure_group(
     plan: &Plan,
     group: &mut Group,

@@ -280,7 +280,6 @@ fn judge_failure(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> E
     Ending { abrupt: true, ..ending }
 }
 
-/// Whether mpirun of Open MPI or of MPICH, or srun says that a rank was killed.
 fn mentions_kill(words: &str) -> bool {
     ["signal 9", "Signal: 9", "signal: 9", "Killed", "SIGKILL", "oom"].iter().any(|sign| words.contains(sign))
 }

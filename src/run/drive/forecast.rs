@@ -55,7 +55,7 @@ struct Point {
     key: String,
     values: Vec<f64>,
     expected: f64,
-    /// Wall time of its first sample in this sweep, and of the later ones. The first one may include the allocation of memory.
+    /// Wall time of its first sample in this sweep, which may include the allocation of memory.
     first: Option<f64>,
     /// Whether its first sample was the first of a launch. The launch's start cannot be separated from such a sample.
     is_first_of_launch: bool,
@@ -85,7 +85,6 @@ pub struct Forecast {
     share: Option<f64>,
     /// Time of the last sample or the last start of a launch.
     previous: f64,
-    /// Whether a launch has started and has not yet measured a sample.
     is_starting: bool,
     startup: Costs,
     /// Group and point by block and key.
@@ -134,7 +133,6 @@ impl Forecast {
         }
     }
 
-    /// Records the start of a launch of this size and block.
     pub fn start_launch(&mut self, block: u32, size: LaunchSize, now: f64) {
         let index = self.groups.iter().position(|group| (group.block, group.size) == (block, size));
         if index.is_some() && index != self.current {

@@ -151,7 +151,6 @@ pub fn launch_job(
     })
 }
 
-/// Prefixes of variables that change how messages are sent.
 const MESSAGING: [&str; 11] =
     ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "SLURM_MPI_TYPE", "UCX_"];
 

@@ -28,7 +28,6 @@ pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<PlacementOrder>,
     pub machine: String,
-    /// The worker's message library.
     pub library: String,
     /// Fingerprints of the worker's measuring code: of all, and by family of kernels. A point depends only on its family's.
     #[serde(skip)]
@@ -41,7 +40,6 @@ pub struct Context {
 }
 
 impl Context {
-    /// The ranks on each node of a launch, if known.
     pub fn ranks_on_node(&self, size: LaunchSize) -> Option<usize> {
         if size.node.is_some() {
             return Some(size.ranks);
@@ -66,7 +64,6 @@ pub struct Entry {
     /// Costs of the computations of simulated ranks, in picoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<ComputationCosts>,
-    /// These costs with each resampled card.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resampled_costs: Vec<ComputationCosts>,
     #[serde(flatten)]
@@ -74,7 +71,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The line of the entry in the plan of a result.
     pub fn line(&self) -> Result<String> {
         Ok(to_json(self)? + "\n")
     }
@@ -148,7 +144,6 @@ pub struct PointSamples {
     /// Times of the samples, or values that a command printed, by type of nodes: indices into [`Progress::node_types`].
     pub values: BTreeMap<usize, Vec<f64>>,
     pub next_repetition: u32,
-    /// The status of the last run, if it failed.
     pub failure: Option<Status>,
     /// Whether a launch with this point ran out of time. `min` samples suffice then.
     pub budget_spent: bool,

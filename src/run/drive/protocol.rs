@@ -159,7 +159,6 @@ fn event_name(event: &Event) -> &'static str {
 pub struct Lines {
     line: Vec<u8>,
     max_bytes: usize,
-    /// Whether the present line is too long, so its rest is dropped.
     is_skipping: bool,
 }
 
@@ -196,7 +195,6 @@ impl Lines {
     }
 }
 
-/// The beginning of every event.
 const EVENT: &[u8] = b"{\"event\":";
 
 /// The event at the end of a line. Launchers print between the worker's lines, and some do not end theirs.

@@ -41,10 +41,8 @@ impl fmt::Display for PointCounts {
 }
 
 apexmap_base::words! {
-    /// The progress of a result, or of one of its nodes.
     pub enum ResultState {
         Done = "done",
-        /// A job or a driver measures.
         Running = "running",
         /// A job was submitted and has not started, and none runs.
         Queued = "queued",

@@ -39,14 +39,12 @@ impl Simulation {
         Ok(machine)
     }
 
-    /// The machines of the resampled cards for a launch of this size.
     pub fn resampled_machines(&self, size: LaunchSize) -> Vec<Machine> {
         let machines = self.resampled.iter().map(|card| self.machine_of(card, size));
         // The card itself has the same numbers, so that its machine shows every fault.
         machines.filter_map(Result::ok).collect()
     }
 
-    /// The costs of the computations of a point with each resampled card.
     pub fn resampled_costs(&self, point: &Point) -> Result<Vec<ComputationCosts>> {
         self.resampled.iter().map(|card| simulation::computation_costs(card, point)).collect()
     }

@@ -9,7 +9,6 @@ use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_results::disk::journal::Journal;
 use std::collections::HashSet;
 
-/// Number of consecutive launches with the same reason that show a fault of the set-up.
 const SETUP_FAULT_LAUNCHES: usize = 3;
 
 pub struct FailedLaunch {

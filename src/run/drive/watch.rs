@@ -12,14 +12,12 @@ use std::collections::VecDeque;
 
 /// Number of newest facts of a launch that show how fast the quiet machine is.
 const MAX_FACTS: usize = 200;
-/// Number of samples in the health line.
 const HEALTH_SAMPLES: usize = 20;
 
 #[derive(Debug, Default)]
 pub struct Watch {
     oversubscribed: bool,
     facts: VecDeque<Facts>,
-    /// Number of facts that belong to samples.
     samples: usize,
 }
 
@@ -77,12 +75,10 @@ pub trait Watcher {
     /// Reports the remaining launches in their order, and the number of points that failed earlier and are not measured again.
     fn begin(&mut self, _launches: &[OpenLaunch], _repeat: Repeat, _failed: usize) {}
     fn report_launch(&mut self, _launch: &str, _block: u32, _size: LaunchSize, _points: usize) {}
-    /// Reports that the ranks have started, and their placement.
     fn report_placement(&mut self, _launch: &Launch) {}
     /// Reports that a run of this point begins. `values` are the times of the point's samples in this block so far, or what a
     /// command printed.
     fn report_start(&mut self, _point: &Point, _values: &[f64]) {}
-    /// Reports how far an untimed phase of the run is.
     fn report_progress(&mut self, _phase: Phase, _share: Option<f64>) {}
     /// Reports the state of a run on simulated ranks: its messages so far, and the virtual time in seconds.
     fn report_simulation(&mut self, _messages: u64, _seconds: f64) {}

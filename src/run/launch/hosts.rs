@@ -22,7 +22,6 @@ pub struct Hosts {
     slots: Vec<Option<usize>>,
 }
 
-/// The fault, and the next step.
 type Problem = (String, String);
 
 impl HostsSource {

@@ -26,7 +26,6 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
-/// A launcher's line in the registry.
 pub struct LauncherEntry {
     /// The launcher's name in sweep files and on the command line.
     pub id: &'static str,
@@ -163,11 +162,8 @@ impl LocalMachine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Fit {
-    /// Each rank has a core.
     Cores,
-    /// Each rank has a hardware thread.
     HardwareThreads,
-    /// Ranks share hardware threads.
     #[serde(rename = "shared")]
     Oversubscribed,
 }

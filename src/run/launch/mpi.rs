@@ -21,7 +21,6 @@ impl Family {
     }
 }
 
-/// An MPI library or a launcher of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mpi {
     pub family: Family,

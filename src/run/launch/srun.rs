@@ -53,7 +53,6 @@ pub fn parse_default_type(settings: &str) -> Option<&str> {
     Some(value.trim_start_matches([' ', '=']).trim())
 }
 
-/// The plugins that libraries like this usually need, the best first.
 fn usual_plugins(library: &str) -> &'static [&'static str] {
     match library {
         _ if library.contains("Open MPI") => &["pmix"],

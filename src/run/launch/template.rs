@@ -16,14 +16,12 @@ type Group = Vec<String>;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// The name that users write: the name of the file.
     #[serde(skip)]
     id: &'static str,
     summary: String,
     #[serde(default)]
     remote: bool,
     allocation: Option<String>,
-    /// Whether the launcher chooses MPI plugins as Slurm's srun does.
     #[serde(default)]
     slurm_plugins: bool,
     programs: Vec<String>,

@@ -179,6 +179,5 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part<'a> {
     Text(&'a str),
-    /// The name of a value.
     Value(&'a str),
 }

@@ -11,7 +11,6 @@ use apexmap_measure::kernels::{self, Domain, Kernel};
 use toml::Spanned;
 
 pub struct KnownNames<'a> {
-    /// The kernels, whose parameters these are.
     pub kernels: &'a [&'static Kernel],
     /// Parameters and values that the user named.
     pub own: Vec<(String, NameType)>,

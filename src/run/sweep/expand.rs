@@ -20,7 +20,6 @@ use toml::Spanned;
 #[derive(Clone)]
 struct Column {
     name: String,
-    /// The position of the name in the file.
     span: Range<usize>,
     settings: Vec<Setting>,
 }
@@ -31,7 +30,6 @@ type Dial = Vec<Column>;
 /// All combinations of its dials.
 struct AxisGrid {
     dials: Vec<Dial>,
-    /// The position of the table in the file.
     span: Range<usize>,
 }
 
@@ -168,7 +166,6 @@ pub(super) fn select_kernels(file: &File, page: &TomlSource) -> Result<Vec<&'sta
     }
 }
 
-/// The main grid, and one grid for each include.
 fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     let fixed: Vec<Dial> = (sort_by_position(&file.fixed.entries).into_iter())
         .map(|(name, scalar)| {
@@ -204,7 +201,6 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     }
 }
 
-/// The dial of a `[[together]]` table.
 fn dial_of_table(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let dial = columns(table.get_ref(), values)?;
     let [first, rest @ ..] = dial.as_slice() else {

@@ -183,7 +183,6 @@ impl<'a> Sentence<'a> {
         of_kind(Missing::NoValue).map(|words| format!("not answered: the samples show no {words}"))
     }
 
-    /// The number of values that come from one sample each.
     fn single_samples(&self) -> Option<Reservation> {
         let parts = self.names().into_iter().flat_map(|name| self.parts_of(name));
         let is_single = |name: &&str| matches!(self.value_of(name), Some(Found::Number { samples: 1, .. }));

@@ -17,7 +17,6 @@ use serde::Serialize;
 
 const KERNEL: &str = "apex_map.sequential";
 const RATE: &str = "bytes_per_second_per_rank";
-/// Fewest sizes of memory that show steps.
 const MIN_SIZES: usize = 5;
 /// Largest ratio between a step and a reported size that probably causes it. Caches show their steps where they serve about half
 /// of the reads, and other programs may use a part of them.
@@ -204,7 +203,6 @@ impl RateStep {
     }
 }
 
-/// The larger size divided by the smaller one.
 fn ratio(a: f64, b: f64) -> f64 {
     (a / b).max(b / a)
 }

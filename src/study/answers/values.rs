@@ -17,7 +17,7 @@ pub enum Found {
         value: f64,
         interval: Option<(f64, f64)>,
         unit: Unit,
-        /// The number of samples; 0 for a formula.
+        /// 0 for a formula.
         samples: usize,
     },
     /// The value of a parameter, as text and as a number if it is one.
@@ -28,7 +28,6 @@ pub enum Found {
 pub enum Missing {
     /// No sample is at its point, or only one of several points has one.
     NotMeasured,
-    /// Several points meet the condition of a median.
     SeveralPoints,
     /// The medians have no step, or the formula has no finite value.
     NoValue,
@@ -216,7 +215,7 @@ fn evaluate(text: &str, values: &BTreeMap<&str, Outcome>) -> Option<Found> {
     Some(Found::Number { value, interval, unit: unit(text, &formula, values), samples: 0 })
 }
 
-/// The unit of a formula: the first of its values' units that it agrees with.
+/// The first of its values' units that the formula agrees with.
 fn unit(text: &str, formula: &Formula, values: &BTreeMap<&str, Outcome>) -> Unit {
     let unit_of = |name: &str| match values.get(name) {
         Some(Ok(Found::Number { unit, .. })) => *unit,

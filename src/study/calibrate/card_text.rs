@@ -11,7 +11,6 @@ pub fn is_wide(width: Option<usize>) -> bool {
     width.is_none_or(|width| width >= 110)
 }
 
-/// Minimum number of steps that are shown as one ladder.
 const MIN_STEPS: usize = 3;
 
 /// A warning if the machine was disturbed, name and summary, network, and all numbers as [`card_numbers`].

@@ -26,7 +26,7 @@ pub fn first_probes() -> Vec<Probe> {
     vec![probe(&ping_pong::KERNEL, 8, 32), probe(&STREAMING, 8, 512), probe(&STREAMING, LONG_BYTES, 64)]
 }
 
-/// Costs of messages in seconds.
+/// Of messages, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// Latency from one rank to another.

@@ -113,7 +113,6 @@ pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
     })
 }
 
-/// The one of two sizes that is closer to `size` on a log scale.
 fn nearest_size(size: f64, a: f64, b: f64) -> f64 {
     if (a / size).ln().abs() <= (b / size).ln().abs() { a } else { b }
 }

@@ -217,7 +217,6 @@ pub fn require_one_node_type(samples: &Samples) -> Result<()> {
     }
 }
 
-/// The ranges of the variables that the samples cover.
 fn domain(samples: &Samples) -> Option<Domain> {
     let mut domain = Domain::default();
     for variable in ["P", "L", "message_bytes", "region_bytes"] {

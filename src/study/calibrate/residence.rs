@@ -11,7 +11,6 @@ use apexmap_theory::statistics::median;
 const KERNEL: &str = residence::KERNEL.id;
 const NUMBER: &str = catalogue::L3_DISPLACEMENTS_PER_SECOND.name;
 
-/// Medians of the runs after one wait.
 struct Wait {
     /// Fraction of the lines still in the cache.
     left: f64,

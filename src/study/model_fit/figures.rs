@@ -93,7 +93,6 @@ fn is_in_slice(point: &Point, variables: &[usize], slice: &[f64]) -> bool {
     variables.iter().zip(slice).all(|(&index, value)| point.x[index] == *value)
 }
 
-/// The first, the middle and the last item.
 fn spread<T: Clone>(items: &[T]) -> Vec<T> {
     match items.len() {
         0..=MAX_CURVES => items.to_vec(),

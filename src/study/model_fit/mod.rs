@@ -24,7 +24,6 @@ use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
 use std::collections::HashMap;
 
-/// The data that a model is fitted to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Data {
@@ -54,9 +53,6 @@ impl Data {
 }
 
 /// The observations of a model among these samples. `given` are variables that results do not contain.
-///
-/// # Errors
-/// If no sample has a kernel that the model explains, or if a point would mix samples that differ in a column the model ignores.
 pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
     let samples = select_kernels(samples, about.explains);

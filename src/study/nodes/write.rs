@@ -6,9 +6,7 @@ use apexmap_base::units::plural;
 use apexmap_results::export::csv;
 use std::fmt::Write;
 
-/// Largest number of nodes in the table of a terminal.
 const MAX_ROWS: usize = 20;
-/// Largest number of names in a sentence.
 const MAX_NAMES: usize = 12;
 
 impl NodeCheck {
@@ -30,7 +28,6 @@ impl NodeCheck {
         }
     }
 
-    /// The rule in one sentence.
     pub fn rule(&self) -> String {
         format!(
             "A node is slow at a point if its speed is more than {:.0} % below the median of the nodes of its type, if the distance \

@@ -11,10 +11,8 @@ use apexmap_run::drive::plan::Entry;
 /// The key of a command's samples, besides their side.
 const KEY: &str = "command";
 
-/// Commands, and the value that is compared.
 pub struct Commands {
     points: Vec<Point>,
-    /// Runs of each command before those that count.
     warm_up: u32,
     column: String,
     is_smaller_better: bool,

@@ -22,7 +22,6 @@ pub struct PairedResult {
     _lock: Lock,
     names: Vec<String>,
     points: usize,
-    /// The journal of the launch whose runs are being measured.
     journal: Option<Journal>,
 }
 

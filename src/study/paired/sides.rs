@@ -28,7 +28,6 @@ pub trait Sides {
     /// The compared column; `None` for the mean over all points.
     fn column(&self) -> Option<&str>;
 
-    /// Prepares runs of these sides; the same one twice for the null.
     fn prepare(&mut self, compared: &[usize], check: &Check) -> Result<()>;
 
     fn run(&mut self, side: usize, check: &Check) -> Result<SideRun>;

@@ -23,11 +23,9 @@ pub const SINGLE: f64 = 0.0180;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The values agree within the printed digits, or within the tolerance of the check.
     Agrees,
     /// The values differ. [`Check::at_fault`] is the side at fault, and the remark gives details.
     Differs,
-    /// The model does not or cannot explain this value.
     NotExplained,
 }
 

@@ -24,7 +24,6 @@ const OPERAND_HELP: &str = "expected a number, a name, a word in double quotes o
 #[derive(Debug)]
 enum Token<'a> {
     Number(f64),
-    /// A number with a unit: `256 MiB`.
     Quantity(f64, &'static str),
     Word(String),
     Name(&'a str),
@@ -227,7 +226,6 @@ impl<'a> Parser<'a> {
         Ok(span)
     }
 
-    /// Parses the call of a function. The next token is its parenthesis.
     fn parse_call(&mut self, name: &str, span: Range<usize>) -> Result<Part> {
         let Some(function) = FUNCTIONS.iter().find(|function| function.name == name) else {
             let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
@@ -304,7 +302,6 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Converts a number with a unit to the base unit of the name that it is compared with.
     fn convert_quantity(&mut self, quantity: &Part, name: &Part) -> Result<()> {
         let Some(suffix) = quantity.unit else { return Ok(()) };
         let Some((name, unit)) = self.unit_of_name(name) else { return self.refuse_quantity(quantity) };

@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::units;
 
 impl<'a> Parser<'a> {
-    /// Reads the next token into `token` and `span`.
     pub(super) fn advance(&mut self) -> Result<()> {
         let remaining = &self.text[self.span.end..];
         let rest = remaining.trim_start();

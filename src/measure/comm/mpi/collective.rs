@@ -14,7 +14,6 @@ pub(super) struct ExchangeLists {
     receive_starts: Vec<c_int>,
 }
 
-/// Exchanges the counts first, then the words.
 pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
     assert_eq!(counts.len(), comm.size, "a count for every rank");
     assert!(counts.iter().sum::<usize>() <= send.len(), "the counts exceed the words to send");

@@ -133,7 +133,6 @@ impl Sends {
 
 pub struct MpiOutbox {
     sends: Sends,
-    /// For messages through memory.
     node: Option<NodeOutbox>,
 }
 

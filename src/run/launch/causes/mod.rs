@@ -52,14 +52,11 @@ pub struct Cause {
     /// A line with one of these texts shows this cause, in upper or lower case; `..` matches any text. At least [`SIGN_PREFIX`]
     /// bytes precede the first `..`.
     signs: &'static [&'static str],
-    /// Number of lines after the matching one that belong to the message.
     extra_lines: usize,
     pub special: Option<Special>,
-    /// Whether only launches by srun have this cause.
     of_srun: bool,
 }
 
-/// A cause, and the line that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CauseMatch {
     pub cause: &'static Cause,
@@ -69,7 +66,6 @@ pub struct CauseMatch {
 /// Separates a reason from its advice in one line.
 pub const ADVICE: &str = "; what to do: ";
 
-/// Largest number of characters shown of a line.
 const MAX_LINE_CHARACTERS: usize = 500;
 
 /// Length of the prefix by which signs are indexed, in bytes. With the index, one pass over a line finds all signs.
@@ -122,7 +118,6 @@ pub struct Search {
     /// Position of the cause whose message continues, and the number of further lines that belong to it.
     open_message: (usize, usize),
     has_started: bool,
-    /// Whether srun takes no part in the launch.
     without_srun: bool,
     /// Open MPI frames its messages by lines of dashes.
     is_in_frame: bool,
@@ -208,7 +203,6 @@ fn ranks(line: &str) -> impl Iterator<Item = usize> {
     candidates.into_iter().filter(move |(_, sign)| matches_sign(&line, sign)).map(|(rank, _)| *rank)
 }
 
-/// Whether the line contains the parts of the sign in their order.
 fn matches_sign(line: &str, sign: &str) -> bool {
     let mut rest = line;
     sign.split("..").all(|part| match rest.find(part) {

@@ -21,11 +21,9 @@ use std::collections::BTreeSet;
 /// The tables of checks, in the order of the papers.
 const CHECKS: [&str; 5] = ["checks-apex-map", "checks-hypercube", "checks-bluegene", "checks-nic", "checks-simulated"];
 
-/// The values that all checks can look up.
 struct Published<'a> {
     numbers: names::Numbers,
     fits: &'a [PublishedFit],
-    /// The papers' experiments on simulated machines, if they have run.
     simulations: Option<&'a Simulations>,
 }
 
@@ -178,7 +176,6 @@ fn half_digit(printed: &str) -> f64 {
     0.500001 * 10f64.powi(-(decimals as i32))
 }
 
-/// A function call.
 struct Call<'a> {
     pub names: &'a Names<'a>,
     /// Pairs of name and formula.
