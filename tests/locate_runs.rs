@@ -102,8 +102,7 @@ fn records_have_the_l_of_the_members_that_are_read() {
     assert!(place.is_near() && place.alpha > 0.99, "{place:?}");
     // The same loop through records has the stride of the records, and one through every second word that of two words.
     let unrolled = |bytes: u64| locate((0..80_000).map(move |k| (k % 8, 8, (1 << 30) + bytes * k)), CACHES.into());
-    let walks =
-        [16, 64, 192].map(|bytes| unrolled(bytes)).map(|located| (located.lines.len(), located.lines[0].clone()));
+    let walks = [16, 64, 192].map(unrolled).map(|located| (located.lines.len(), located.lines[0].clone()));
     let walks = walks.map(|(count, part)| (count, part.stride, part.kind(), part.place.unwrap().block_words));
     assert_eq!(walks, [(1, 16, Kind::Sweep, 1.0), (1, 64, Kind::Strided, 1.0), (1, 192, Kind::Strided, 1.0)]);
     // Records at random places.
