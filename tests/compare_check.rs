@@ -237,7 +237,7 @@ fn results_of_several_nights_have_their_speeds_in_the_order_of_time() {
         let speed = |launch: usize, point: usize| Some(times * launches(0.01)(launch, point)?);
         let mut table = table(4, 3, "quiet", speed);
         let times = (0..table.rows).map(|row| 1.7e9 + 86_400.0 * day + row as f64);
-        table.insert("unix_seconds", Column::from_numbers(times.collect::<Vec<_>>().into_iter()));
+        table.insert("unix_seconds", Column::from_numbers(times.collect::<Vec<_>>()));
         parquet(&scratch, folder, &table)
     };
     // The results are named in another order than that of time.
