@@ -73,6 +73,11 @@ impl Frame {
     pub fn point(&self, x: f64, y: f64) -> Xy {
         self.pixel(self.x.place(x), self.y.place(y))
     }
+
+    /// The position of a cell (row, column).
+    pub fn cell(&self, grid: &Grid, (j, i): (usize, usize)) -> Xy {
+        self.point(grid.x.values[i], grid.y.values[j])
+    }
 }
 
 const TICK_LENGTH: f64 = 6.0;
