@@ -3,7 +3,7 @@
 mod subtitle;
 
 use crate::figure::{
-    Axis, Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, Place, Quantity, Series, View,
+    Axis, Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, Place, Quantity, Series, View, text,
 };
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
@@ -210,9 +210,7 @@ pub fn add_codes(samples: &Samples, request: &Request, drawn: Figure, codes: &[C
         }
     }
     for (reason, names) in others {
-        let (words, warning) = grid.subtitle.split_once('\n').unwrap_or((&grid.subtitle, ""));
-        let end = if warning.is_empty() { String::new() } else { format!("\n{warning}") };
-        grid.subtitle = format!("{words}; {reason}: {}{end}", names.join(", "));
+        grid.subtitle = text::add_remark(&grid.subtitle, &format!("{reason}: {}", names.join(", ")));
     }
     Ok(drawn.with(FigureOptions { places, ..FigureOptions::default() }))
 }

@@ -26,14 +26,10 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     };
     let mut fits = Vec::new();
     for (number, fitted) in report.fits.iter().enumerate() {
-        let mut pictures = Vec::new();
-        for (part, shown) in fit_figures(fitted)?.into_iter().enumerate() {
-            pictures.push(draw(
-                format!("fit-{}-{}-{}", number + 1, part + 1, shown.name),
-                shown.caption,
-                shown.figure,
-            )?);
-        }
+        let pictures = (1..).zip(fit_figures(fitted)?).map(|(part, shown)| {
+            draw(format!("fit-{}-{part}-{}", number + 1, shown.name), shown.caption, shown.figure)
+        });
+        let pictures = pictures.collect::<Result<Vec<_>>>()?;
         fits.push(json!({ "fitted": fitted, "pictures": pictures }));
     }
     let mut pictures = Vec::new();
@@ -93,23 +89,21 @@ fn ranks_and_look_ahead(model: &dyn Model) -> Option<(usize, usize)> {
 fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;
+    let figures_of = |points: &[Point], source: &str| {
+        figures::model_figures(model, points, (RateWords::new(None), BandBasis::Fit), source)
+    };
     let Some((ranks, look_ahead)) = ranks_and_look_ahead(model) else {
-        return Ok(figures::model_figures(model, &fit.points, (RateWords::new(None), BandBasis::Fit), &fitted.source));
+        return Ok(figures_of(&fit.points, &fitted.source));
     };
     let most_q = fit.points.iter().map(|point| point.x[look_ahead]).find(|q| *q == 1024.0);
     let p_of_q = fit.points.iter().find(|point| Some(point.x[look_ahead]) != most_q).map(|point| point.x[ranks]);
     let with =
         |keep: &dyn Fn(&Point) -> bool| fit.points.iter().filter(|point| keep(point)).cloned().collect::<Vec<_>>();
     let over_p = with(&|point| Some(point.x[look_ahead]) == most_q);
-    let mut shown = figures::model_figures(model, &over_p, (RateWords::new(None), BandBasis::Fit), &fitted.source);
+    let mut shown = figures_of(&over_p, &fitted.source);
     if let Some(p) = p_of_q {
         let over_q = with(&|point| point.x[ranks] == p);
-        shown.extend(figures::model_figures(
-            model,
-            &over_q,
-            (RateWords::new(None), BandBasis::Fit),
-            &format!("{}; P = {p}", fitted.source),
-        ));
+        shown.extend(figures_of(&over_q, &format!("{}; P = {p}", fitted.source)));
     }
     Ok(shown)
 }

@@ -134,14 +134,9 @@ pub fn label_lines(
     mut taken: Vec<Rect>,
 ) -> Result<()> {
     let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
-    let dots: Vec<Rect> = points
-        .map(|((j, i), _)| Rect::from_centre(frame.point(grid.x.values[i], grid.y.values[j]), 5.0, 5.0))
-        .collect();
-    let crosses: Vec<Rect> = grid
-        .failed
-        .iter()
-        .map(|(j, i)| Rect::from_centre(frame.point(grid.x.values[*i], grid.y.values[*j]), 12.0, 12.0))
-        .collect();
+    let dots: Vec<Rect> = points.map(|(cell, _)| Rect::from_centre(frame.cell(grid, cell), 5.0, 5.0)).collect();
+    let crosses: Vec<Rect> =
+        grid.failed.iter().map(|cell| Rect::from_centre(frame.cell(grid, *cell), 12.0, 12.0)).collect();
     let font = Font::new(text::TICK);
     for (line, name) in lines {
         let (width, height) = (font.width(name) + 6.0, text::TICK * 1.25);
@@ -190,21 +185,19 @@ fn draw_marks(
     special: &[((usize, usize), Mark)],
 ) -> Result<Vec<Mark>> {
     let mut drawn = Vec::new();
-    for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
-        let mark = Mark::find(special, (j, i));
-        frame::draw_mark(canvas, frame.point(grid.x.values[i], grid.y.values[j]), mark)?;
+    for (cell, _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
+        let mark = Mark::find(special, cell);
+        frame::draw_mark(canvas, frame.cell(grid, cell), mark)?;
         drawn.push(mark);
     }
-    for (j, i) in &grid.failed {
-        canvas.cross(frame.point(grid.x.values[*i], grid.y.values[*j]))?;
+    for cell in &grid.failed {
+        canvas.cross(frame.cell(grid, *cell))?;
     }
-    for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
-        canvas.spot(frame.point(grid.x.values[i], grid.y.values[j]), row);
+    for (row, cell) in grid.filled_cells().into_iter().enumerate() {
+        canvas.spot(frame.cell(grid, cell), row);
     }
     let mut marks = vec![Mark::Measured, Mark::Faster, Mark::Slower, Mark::Undecided];
     marks.retain(|mark| drawn.contains(mark));
-    if !grid.failed.is_empty() {
-        marks.push(Mark::Failed);
-    }
+    marks.extend((!grid.failed.is_empty()).then_some(Mark::Failed));
     Ok(marks)
 }

@@ -9,6 +9,7 @@ use apexmap_base::units::is_informative;
 
 /// The legend has no space for more, and readers could not distinguish them.
 const MAX_SERIES: usize = 21;
+const ARROWS: &str = "arrows: intervals that continue beyond the axis";
 
 /// Quantities as curves over one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,8 +116,10 @@ impl Drawable for CurvePlot<'_> {
         measured.sort_by(f64::total_cmp);
         measured.dedup();
         let beyond = points().any(|point| is_beyond(point, &y) != (false, false));
-        let top = canvas
-            .header(&curves.title, &if beyond { explain_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
+        let top = canvas.header(
+            &curves.title,
+            &if beyond { text::add_remark(&curves.subtitle, ARROWS) } else { curves.subtitle.clone() },
+        )?;
         let sheet = canvas.sheet;
         let items = self.items(sheet.style);
         let labels: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
@@ -353,11 +356,4 @@ fn axis_values<'a>(points: impl Iterator<Item = &'a CurvePoint> + Clone, log: bo
 fn is_beyond(point: &CurvePoint, y: &Scale) -> (bool, bool) {
     let has_interval = point.has_interval();
     (has_interval && point.low < y.low, has_interval && point.high > y.high)
-}
-
-fn explain_arrows(subtitle: &str) -> String {
-    const ARROWS: &str = "arrows: intervals that continue beyond the axis";
-    let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
-    let words = if words.is_empty() { ARROWS.to_owned() } else { format!("{words}; {ARROWS}") };
-    if warning.is_empty() { words } else { format!("{words}\n{warning}") }
 }

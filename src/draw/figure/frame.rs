@@ -73,6 +73,11 @@ impl Frame {
     pub fn point(&self, x: f64, y: f64) -> Xy {
         self.pixel(self.x.place(x), self.y.place(y))
     }
+
+    /// The position of a cell (row, column).
+    pub fn cell(&self, grid: &Grid, (j, i): (usize, usize)) -> Xy {
+        self.point(grid.x.values[i], grid.y.values[j])
+    }
 }
 
 const TICK_LENGTH: f64 = 6.0;
@@ -119,13 +124,10 @@ pub fn draw_axes(
         text::cut(words, text::AXIS, false, room)
     };
     let font = Font::new(text::AXIS);
-    canvas.text(
-        &title(x.quantity, area.width()),
-        (area.centre().0, bottom + canvas.sheet.name_offset),
-        Side::Middle,
-        font,
-    )?;
-    canvas.upward_text(&title(y.quantity, area.height()), (margin + text::AXIS / 2.0, area.centre().1), font)?;
+    let (middle_x, middle_y) = area.centre();
+    let below_x = (middle_x, bottom + canvas.sheet.name_offset);
+    canvas.text(&title(x.quantity, area.width()), below_x, Side::Middle, font)?;
+    canvas.upward_text(&title(y.quantity, area.height()), (margin + text::AXIS / 2.0, middle_y), font)?;
     Ok(frame)
 }
 

@@ -127,23 +127,15 @@ fn draw_bar_and_key(
     (frame, has_places): (&Rect, bool),
 ) -> Result<()> {
     let mut marks: Vec<Mark> = has_places.then_some(Mark::Estimate).into_iter().collect();
-    if grid.values.iter().any(|v| v.is_nan()) {
-        marks.push(Mark::Gap);
-    }
-    if !grid.failed.is_empty() {
-        marks.push(Mark::Failed);
-    }
+    marks.extend(grid.values.iter().any(|value| value.is_nan()).then_some(Mark::Gap));
+    marks.extend((!grid.failed.is_empty()).then_some(Mark::Failed));
     // Tick values of ratios are powers of two.
     let doublings = palette == Palette::Ratio && z.high >= 2.0;
     let mut sets = ticks::tick_sets(z, &[], grid.z.unit, doublings);
     if doublings && z.high == 2.0 {
         sets.insert(0, vec![0.5, 0.7, 1.0, 1.4, 2.0]);
     }
-    let title = grid.z.title();
-    ColourBar::gradient(z, |share| palette.colour(share), (sets, &grid.z), title, frame).draw(
-        canvas,
-        frame,
-        marks.len(),
-    )?;
+    let bar = ColourBar::gradient(z, |share| palette.colour(share), (sets, &grid.z), grid.z.title(), frame);
+    bar.draw(canvas, frame, marks.len())?;
     frame::draw_key(canvas, frame, &marks)
 }

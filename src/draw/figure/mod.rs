@@ -1,6 +1,4 @@
 //! Figures from plain data: surfaces, contours, heat maps and curves, as SVG, PNG or PDF.
-//!
-//! The program contains the font. Pictures are for a screen, 900 by 640 pixels, for a column of a paper, or for a slide.
 
 pub mod bands;
 mod bitmap;

@@ -51,8 +51,8 @@ impl Drawable for &Panels {
             let start = left + k as f64 * (width + GAP);
             let frame = Frame { area: Rect { left: start, top, right: start + width, bottom }, x, y };
             draw_panel(canvas, grid, &frame, &bands, &names)?;
-            for (j, i) in grid.filled_cells() {
-                canvas.spot(frame.point(grid.x.values[i], grid.y.values[j]), row);
+            for cell in grid.filled_cells() {
+                canvas.spot(frame.cell(grid, cell), row);
                 row += 1;
             }
             for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
@@ -71,17 +71,9 @@ impl Drawable for &Panels {
             canvas.text(label, (left - 10.0, tick_y), Side::Right, tick)?;
         }
         let font = Font::new(text::AXIS);
-        canvas.text(
-            &first.x.quantity.title(),
-            (frame.area.centre().0, bottom + sheet.name_offset),
-            Side::Middle,
-            font,
-        )?;
-        canvas.upward_text(
-            &first.y.quantity.title(),
-            (sheet.margin + text::AXIS / 2.0, frame.area.centre().1),
-            font,
-        )?;
+        let (x, y) = frame.area.centre();
+        canvas.text(&first.x.quantity.title(), (x, bottom + sheet.name_offset), Side::Middle, font)?;
+        canvas.upward_text(&first.y.quantity.title(), (sheet.margin + text::AXIS / 2.0, y), font)?;
         bands.bar(names, first.z.title()).draw(canvas, &frame.area, 0)
     }
 
@@ -108,13 +100,11 @@ impl Drawable for &Panels {
 
 fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
     let lines = contour::draw_area(canvas, grid, frame, bands, names, "no four neighbouring points")?;
-    for ((j, i), value) in grid.values.indexed_iter() {
-        if !value.is_nan() {
-            frame::draw_dot(canvas, frame.point(grid.x.values[i], grid.y.values[j]))?;
-        }
+    for (cell, _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
+        frame::draw_dot(canvas, frame.cell(grid, cell))?;
     }
-    for (j, i) in &grid.failed {
-        canvas.cross(frame.point(grid.x.values[*i], grid.y.values[*j]))?;
+    for cell in &grid.failed {
+        canvas.cross(frame.cell(grid, *cell))?;
     }
     contour::label_lines(canvas, &lines, grid, frame, Vec::new())?;
     let name = text::cut(&grid.title, text::AXIS, true, frame.area.width());

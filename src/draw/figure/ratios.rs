@@ -138,16 +138,10 @@ fn draw_map(canvas: &mut Canvas, ratios: &Ratios, z: &Scale) -> Result<()> {
     }
     canvas.outline(frame.area, INK, 1.0)?;
     let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
-    if !ratios.undecided.is_empty() {
-        key.push(Key::Undecided(ratios.undecided_label));
-    }
-    if !grid.failed.is_empty() {
-        key.push(Key::Unfinished);
-    }
+    key.extend((!ratios.undecided.is_empty()).then_some(Key::Undecided(ratios.undecided_label)));
+    key.extend((!grid.failed.is_empty()).then_some(Key::Unfinished));
     let has_gaps = grid.values.indexed_iter().any(|(cell, ratio)| ratio.is_nan() && !grid.failed.contains(&cell));
-    if has_gaps {
-        key.push(Key::Missing);
-    }
+    key.extend(has_gaps.then_some(Key::Missing));
     let sets = ticks::tick_sets(z, &[], Unit::None, z.high >= 4.0);
     let bar = ColourBar::gradient(z, diverging, (sets, &Quantity::log("", Unit::None)), grid.z.title(), &frame.area);
     bar.draw(canvas, &frame.area, key.len())?;

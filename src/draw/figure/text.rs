@@ -116,6 +116,13 @@ fn shorten(
     fitting.checked_sub(1).map(version).unwrap_or_default()
 }
 
+/// Adds words before the warning of a subtitle, which follows a line break.
+pub fn add_remark(subtitle: &str, remark: &str) -> String {
+    let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
+    let words = if words.is_empty() { remark.to_owned() } else { format!("{words}; {remark}") };
+    if warning.is_empty() { words } else { format!("{words}\n{warning}") }
+}
+
 /// Breaks text at spaces, and cuts lines that are too long.
 pub fn wrap(text: &str, size: f64, bold: bool, room: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

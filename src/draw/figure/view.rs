@@ -78,14 +78,12 @@ impl View {
         }
     }
 
-    /// Returns whether the viewer sees the face at the low (false) or high (true) end of an axis. If both are edge-on, the low one counts
-    /// as visible.
+    /// If both faces of an axis are edge-on, the low one counts as visible.
     pub fn faces_viewer(&self, axis: usize, high: bool) -> bool {
         (self.viewer_direction()[axis] > 1e-9) == high
     }
 
     /// Returns the cells (column, row) so that no later one is hidden by an earlier one.
-    ///
     /// A cell can hide only cells farther along both floor axes, whatever their heights, so walking from the far corner is always correct;
     /// sorting by the distance of centres is not.
     pub fn cell_order(&self, width: usize, height: usize) -> Vec<(usize, usize)> {

@@ -80,14 +80,11 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     let ratios = (0..machines.len())
         .map(|machine| ScopeRatios::new(&points, Scope::All, matched_of(machine), machine))
         .collect();
+    let cores: Vec<Option<u64>> = machines.iter().map(|machine| machine.cores).collect();
     let scopes = match points.roles {
         Some(_) => Scope::roles(&points.points, &matched),
         None if points.devices.is_empty() => Vec::new(),
-        None => Scope::processes(
-            &points.points,
-            &matched,
-            &machines.iter().map(|machine| machine.cores).collect::<Vec<_>>(),
-        ),
+        None => Scope::processes(&points.points, &matched, &cores),
     };
     let ratios_of = |machine: usize| {
         let of_scope =
@@ -303,15 +300,10 @@ impl Comparison<'_> {
     }
 
     fn distance_differences(&self) -> Vec<String> {
-        let mut differences = Vec::new();
-        for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
-            let others = self.machines[k + 1..].iter().filter(|machine| machine.origin == Origin::Measured);
-            let texts = others.filter_map(|other| {
-                distance::comparison_warning((&machine.name, &machine.samples), (&other.name, &other.samples))
-            });
-            differences.extend(texts);
-        }
-        differences
+        let measured = self.machines.iter().filter(|machine| machine.origin == Origin::Measured);
+        let results: Vec<_> = measured.map(|machine| (machine.name.as_str(), &machine.samples)).collect();
+        let pairs = (0..results.len()).flat_map(|a| (a + 1..results.len()).map(move |b| (a, b)));
+        pairs.filter_map(|(a, b)| distance::comparison_warning(results[a], results[b])).collect()
     }
 
     fn oversubscription(&self, points: &[usize]) -> Option<Warning> {

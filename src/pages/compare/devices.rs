@@ -1,6 +1,4 @@
-//! Comparisons of processors with devices, whose kernels repeat experiments of processors.
-//!
-//! Points match by alpha and L, for any number of processes, pages and memory size. Rates are totals.
+//! Comparisons of processors with devices: points match by alpha and L, and rates are totals.
 
 use super::machine::Machine;
 use super::points::{PointData, Points};

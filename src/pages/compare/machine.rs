@@ -214,9 +214,8 @@ pub fn name_all(machines: &mut [Machine], requested: &[String]) -> Result<()> {
         return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a different name"));
     }
     if requested.is_empty() {
-        for (index, name) in distinct_names(machines).into_iter().enumerate() {
-            machines[index].name = name;
-        }
+        let names = distinct_names(machines);
+        machines.iter_mut().zip(names).for_each(|(machine, name)| machine.name = name);
     }
     Ok(())
 }

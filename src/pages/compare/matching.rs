@@ -6,6 +6,7 @@
 use super::devices;
 use super::machine::{Machine, Origin};
 use super::points::{Facts, Part, Point, PointData, Points, Roles};
+use crate::html::distinct;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
@@ -170,29 +171,22 @@ fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id, samples)).collect()
 }
 
-fn matching_columns<'s>(
+fn matching_columns(
     machines: &[Machine],
-    samples: &'s [Samples],
+    samples: &[Samples],
     kernels: &[&'static Kernel],
     matching: &Matching,
     class: &str,
     unreported: &mut Vec<(String, String, Vec<String>)>,
 ) -> Vec<String> {
-    let mut columns = vec!["ranks"];
-    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters) {
-        let by_allowance = matching.allowed.has("page-size") && parameter.column == "pages";
-        // Other seeds give the same point.
-        if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
-            columns.push(parameter.column);
-        }
-    }
+    let parameters = kernels.iter().flat_map(|kernel| kernel.parameters).map(|parameter| parameter.column);
+    let allowed = if matching.allowed.has("page-size") { "pages" } else { "" };
+    // Other seeds give the same point.
+    let parameters = parameters.filter(|column| !["seed", allowed].contains(column));
     // Another command is no other point: commands are what a user compares.
-    let own = |samples: &'s Samples| samples.own_parameters().into_iter();
-    for column in samples.iter().filter(|_| kernels.iter().any(|kernel| kernel.has_own_parameters)).flat_map(own) {
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
+    let own = samples.iter().filter(|_| kernels.iter().any(|kernel| kernel.has_own_parameters));
+    let own = own.flat_map(Samples::own_parameters);
+    let mut columns = distinct(["ranks"].into_iter().chain(parameters).chain(own));
     columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
     let has_class: Vec<usize> = (0..machines.len()).filter(|machine| !samples[*machine].is_empty()).collect();
     let mut missing = HashSet::new();
@@ -307,13 +301,8 @@ fn own_sizes(samples: &[Samples], kernels: &[&'static Kernel], columns: &[String
             .collect();
         values.iter().all(|values| values.len() == 1) && values.windows(2).any(|pair| pair[0] != pair[1])
     };
-    let mut sizes: Vec<&'static str> = Vec::new();
-    for parameter in made.filter(|p| columns.iter().any(|column| column == p.column) && differs(p.column)) {
-        if !sizes.contains(&parameter.column) {
-            sizes.push(parameter.column);
-        }
-    }
-    sizes
+    let own = made.filter(|p| columns.iter().any(|column| column == p.column) && differs(p.column));
+    distinct(own.map(|parameter| parameter.column))
 }
 
 fn values_per_rank(samples: &Samples, column: &str) -> BTreeSet<u64> {

@@ -3,9 +3,7 @@
 //! SOURCE: Apex-Map paper, Sections 3.2 and 3.3, Figures 5 to 7.
 //!
 //! Ratios are speeds relative to that of the first machine, the base. A speed is the kernel's headline rate, or the reciprocal of a time.
-//!
-//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. A [`verdict`] says who is
-//! faster, a [`regression`] check which points are too slow. The HTML page is a list of [`sections`] that only word these facts.
+//! The [`sections`] of the page only word the facts of the other modules.
 
 pub mod comparability;
 pub mod comparison;

@@ -1,13 +1,13 @@
 //! Data of each machine at a point: speeds by launch, and the measurement conditions.
 
 use super::machine::Source;
+use crate::html::distinct;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells;
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::estimate::{self, LaunchValues};
 use apexmap_results::samples::health::Slowing;
+use apexmap_results::samples::{Samples, ascending, cells};
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -145,13 +145,7 @@ impl Points {
     }
 
     pub fn columns(&self) -> Vec<&str> {
-        let mut columns: Vec<&str> = Vec::new();
-        for (column, _) in self.points.iter().flat_map(|point| &point.values) {
-            if !columns.contains(&column.as_str()) {
-                columns.push(column);
-            }
-        }
-        columns
+        distinct(self.points.iter().flat_map(|point| &point.values).map(|(column, _)| column.as_str()))
     }
 
     pub fn head(&self) -> Vec<String> {
@@ -172,14 +166,9 @@ impl Points {
     }
 
     pub fn design(&self, members: &[usize]) -> Design<'_> {
-        let mut names: Vec<&str> = Vec::new();
-        for (name, _) in members.iter().flat_map(|&index| &self.points[index].values) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
+        let values = members.iter().flat_map(|&index| &self.points[index].values);
         let mut design = Design::default();
-        for name in names {
+        for name in distinct(values.map(|(name, _)| name.as_str())) {
             let mut codes: HashMap<Part, u64> = HashMap::new();
             let mut code = |value: &Value| {
                 let next = codes.len() as u64;
@@ -193,10 +182,7 @@ impl Points {
     }
 
     pub fn numbers(&self, members: impl IntoIterator<Item = usize>, column: &str) -> Vec<f64> {
-        let mut values: Vec<f64> = members.into_iter().filter_map(|index| self.points[index].number(column)).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values
+        ascending(members.into_iter().filter_map(|index| self.points[index].number(column)))
     }
 
     pub fn split_by(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {

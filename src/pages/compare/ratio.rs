@@ -119,9 +119,9 @@ fn ratio_of_noise(
     let (base, new) =
         (denominator.log_speeds(), numerator.log_speeds().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
     let (shift, interval) = tests.shift(&base, &new)?;
-    let Some((low, high)) = interval else { return Some(Ratio::from_log(shift, None, Basis::Nothing, None)) };
     // Correlated samples contain less information than independent ones, so widen the interval.
-    let Some(widening) = numerator.widening.zip(denominator.widening).map(|(a, b)| a.max(b)) else {
+    let widening = numerator.widening.zip(denominator.widening).map(|(a, b)| a.max(b));
+    let Some(((low, high), widening)) = interval.zip(widening) else {
         return Some(Ratio::from_log(shift, None, Basis::Nothing, None));
     };
     let systematic = numerator.systematic() + denominator.systematic();

@@ -1,7 +1,7 @@
 //! The cells of a result with their summaries, as plain data.
 
 use super::{AppliedModel, CellTerms, Explorer, terms_at};
-use crate::html::map_colours;
+use crate::html::{distinct, map_colours};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::plural;
@@ -167,12 +167,7 @@ fn default_axes(samples: &Samples, axes: &[&str], first: &[String]) -> Option<(u
     // A surface has alpha at the left; a map has L along x.
     let is_surface = first == [ALPHA, BLOCK];
     let wanted = first.iter().map(String::as_str).filter(|_| !is_surface).chain([BLOCK, ALPHA]);
-    let mut chosen = Vec::new();
-    for index in wanted.filter_map(position).chain(0..axes.len()).filter(numeric) {
-        if !chosen.contains(&index) {
-            chosen.push(index);
-        }
-    }
+    let chosen = distinct(wanted.filter_map(position).chain(0..axes.len()).filter(numeric));
     Some((*chosen.first()?, chosen.get(1).copied()))
 }
 

@@ -1,5 +1,4 @@
 //! The style, the figures and the other parts that all HTML pages share.
-//!
 //! A template extends `page.html` and takes its parts from `parts.html`; the engine escapes all text from files. A page is one file that
 //! loads nothing. Without its script, `page.js` and ES modules (`*.mjs`) that tests also run under node, all content is visible.
 
@@ -216,6 +215,17 @@ fn bind_units(text: &str) -> String {
             || before.is_ascii_digit() && (letter(k + 1).is_alphabetic() || letter(k + 1) == '%')
     };
     letters.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
+}
+
+/// In order, each once.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
 }
 
 /// `contours-1-core-2-MiB-pages`, from the kind of figure and its group

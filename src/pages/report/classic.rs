@@ -134,12 +134,8 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
             label: "as reported".into(),
             style: LandmarkStyle::Tick,
         }));
-        series_list.extend(series(
-            card,
-            &page_label(page),
-            catalogue::PAGE_READ_SECONDS.name,
-            std::slice::from_ref(&pages),
-        ));
+        let label = page_label(page);
+        series_list.extend(series(card, &label, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(&pages)));
     }
     let x = Quantity::log("memory that the pages span", Unit::Bytes);
     let (title, subtitle) = ("Address translation: one line in each page", format!("{}, one core", card.name));

@@ -2,7 +2,7 @@
 
 use super::embedded::Embedded;
 use super::prelude::*;
-use crate::html::{self, Banner};
+use crate::html::{self, Banner, distinct};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels::{self, Kernel};
@@ -170,17 +170,6 @@ impl Sources {
             on_device: samples.is_on_device(),
         }
     }
-}
-
-/// In order, each once.
-pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen: Vec<T> = Vec::new();
-    for item in items {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-    }
-    seen
 }
 
 fn cite(kernel: &Kernel) -> String {

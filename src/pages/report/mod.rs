@@ -294,10 +294,7 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
         trades,
         levels,
         alphas: group.alphas.iter().map(|alpha| units::short_number(*alpha)).collect(),
-        regime_names: regimes
-            .first()
-            .map(|r| r.levels.iter().map(|(name, _)| name.clone()).collect())
-            .unwrap_or_default(),
+        regime_names: regimes.iter().take(1).flat_map(|regime| &regime.levels).map(|(name, _)| name.clone()).collect(),
         regimes,
     })
 }

@@ -137,10 +137,7 @@ impl<'a> PlannedFits<'a> {
 fn headlines(entries: &[FitEntry]) -> Vec<String> {
     let mut best: Vec<(&FitEntry, &Judgement)> = Vec::new();
     for (entry, judgement) in entries.iter().filter_map(|entry| Some((entry, entry.judgement.as_ref()?))) {
-        if judgement.doubts > 0 {
-            continue;
-        }
-        if best.iter().all(|(other, _)| other.group != entry.group) {
+        if judgement.doubts == 0 && best.iter().all(|(other, _)| other.group != entry.group) {
             best.push((entry, judgement));
         }
     }
@@ -274,12 +271,8 @@ impl FitSections<'_> {
         let smape = 100.0 * predicted.smape;
         let description = format!("predicted from {}, SMAPE {smape:.1} %{limits}", numbers_from(model, card));
         let subtitle = subtitle(group, data, &description);
-        let figures = figures::model_figures(
-            model,
-            &predicted.points,
-            (predicted.words, predicted.numbers.band_basis()),
-            &subtitle,
-        );
+        let words = (predicted.words, predicted.numbers.band_basis());
+        let figures = figures::model_figures(model, &predicted.points, words, &subtitle);
         let (shown, folded) = self.pictures(model, group, figures, false)?;
         Ok(FitEntry {
             numbers_from: numbers_from(model, card),

@@ -1,8 +1,7 @@
 //! The overview of a report: a few plain sentences and key numbers, computed from the samples.
 
-use super::head::distinct;
 use super::prelude::*;
-use crate::html::capitalize;
+use crate::html::{capitalize, distinct};
 use apexmap_base::point::Value;
 use apexmap_base::text_table::list_words;
 use apexmap_base::units::{NumberStyle, number, quantity};

@@ -6,6 +6,7 @@ use crate::html::{Viewer, ViewerSurface};
 use apexmap_draw::figure::Grid;
 use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
+use apexmap_results::samples::ascending;
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
 const MEMORY: &str = "memory_words";
@@ -36,12 +37,10 @@ fn ideal_scaling(series: &[Series], is_per_rank: bool) -> Option<Series> {
     let points = || series.iter().flat_map(|series| &series.points).filter(|point| point.y > 0.0);
     let fewest = points().map(|point| point.x).min_by(f64::total_cmp)?;
     let best = points().filter(|point| point.x == fewest).map(|point| point.y).max_by(f64::total_cmp)?;
-    let mut ranks: Vec<f64> = points().map(|point| point.x).collect();
-    ranks.sort_by(f64::total_cmp);
-    ranks.dedup();
     let rate = |x: f64| if is_per_rank { best } else { best * x / fewest };
-    let points = ranks.into_iter().map(|x| CurvePoint::new(x, rate(x), None));
-    Some(Series { label: "ideal scaling".into(), points: points.collect() })
+    let ranks = ascending(points().map(|point| point.x)).into_iter();
+    let points = ranks.map(|x| CurvePoint::new(x, rate(x), None)).collect();
+    Some(Series { label: "ideal scaling".into(), points })
 }
 
 pub fn first_axes(manifest: &Manifest) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use super::share;
-use crate::html::{block_length, corner_places};
+use crate::html::{block_length, corner_places, distinct};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};
@@ -31,20 +31,11 @@ pub struct SummaryRow {
     pub conformance: Option<Conformance>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extreme {
-    Corner,
-    Worst,
-    Best,
-}
-
-impl Extreme {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Corner => "corner",
-            Self::Worst => "worst",
-            Self::Best => "best",
-        }
+apexmap_base::words! {
+    pub enum Extreme {
+        Corner = "corner",
+        Worst = "worst",
+        Best = "best",
     }
 }
 
@@ -173,13 +164,8 @@ pub fn rows(group: &SampleGroup, node: &PlainNode) -> Result<Vec<SummaryRow>> {
     }
     let Some(last) = points.len().checked_sub(1) else { return Ok(Vec::new()) };
     let corners = if group.is_surface() { corners(group, &points) } else { Vec::new() };
-    let mut picks = corners.clone();
-    if !picks.contains(&0) {
-        picks.insert(0, 0);
-    }
-    if !picks.contains(&last) {
-        picks.push(last);
-    }
+    let worst = [0].into_iter().filter(|worst| !corners.contains(worst));
+    let picks = distinct(worst.chain(corners.iter().copied()).chain([last]));
     let extremes_of = |index: usize| {
         let kinds =
             [(corners.contains(&index), Extreme::Corner), (index == 0, Extreme::Worst), (index == last, Extreme::Best)];

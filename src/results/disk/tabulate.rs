@@ -143,6 +143,7 @@ impl Tabulation {
             self.sample;
         self.builder.set_word(key, &sample.key);
         self.add_point(&sample.point);
+        self.set_numbers(&[load, elsewhere, seconds], [sample.load, sample.pages_elsewhere, sample.seconds]);
         let [_, outputs] = self.kernels.get_mut(&sample.point.kernel).expect("added with the point");
         let table = &mut self.builder;
         table.set_word(status, sample.status.name());
@@ -153,15 +154,6 @@ impl Tabulation {
         table.set_integer(block, u64::from(sample.block));
         table.set_integer(repetition, u64::from(sample.repetition));
         table.set_number(unix_seconds, sample.unix_seconds);
-        if let Some(value) = sample.load {
-            table.set_number(load, value);
-        }
-        if let Some(value) = sample.pages_elsewhere {
-            table.set_number(elsewhere, value);
-        }
-        if let Some(value) = sample.seconds {
-            table.set_number(seconds, value);
-        }
         for (index, (name, value)) in sample.outputs.iter().enumerate() {
             let column = cached_column(outputs, index, name, || table.column(name));
             table.set_value(column, value);

@@ -7,9 +7,9 @@
 //! | local, random | Apex-Map | memory of the site |
 //! | chain, pointer | `apex_map.chains` with one chain | memory of the site |
 
-use crate::samples::Samples;
 use crate::samples::cells::single_points;
 use crate::samples::groups::SampleGroup;
+use crate::samples::{Samples, ascending};
 use crate::table::columns::{ALPHA, BLOCK};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, WORD_BYTES, is_informative, quantity, quantity_with_interval};
@@ -74,12 +74,7 @@ impl Map {
         cells.retain(|cell| single_points([cell], &names).is_ok());
         let ranks = group.samples.first_value("ranks").and_then(|value| value.as_f64()).unwrap_or(1.0);
         let per_rank = if group.headline.ends_with("_per_rank") { 1.0 } else { ranks };
-        let axes = [0, 1].map(|axis: usize| {
-            let mut values: Vec<f64> = cells.iter().filter_map(|cell| cell.by[axis].as_f64()).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            values
-        });
+        let axes = [0, 1].map(|axis: usize| ascending(cells.iter().filter_map(|cell| cell.by[axis].as_f64())));
         let mut values = vec![[f64::NAN; 3]; axes[0].len() * axes[1].len()];
         for cell in &cells {
             let index = |axis: usize| {
@@ -293,9 +288,7 @@ impl CodeRates {
     fn strides(&self, column: RateColumn, stride: f64, bytes: f64) -> Result<Rate, NoRate> {
         let maps: Vec<&Map> = self.of(column, Role::Strided).collect();
         let is_own = |map: &Map| map.pages == column.0.pages || stride < ANY_PAGES_STRIDE;
-        let mut strides: Vec<f64> = maps.iter().flat_map(|map| &map.axes[0]).copied().collect();
-        strides.sort_by(f64::total_cmp);
-        strides.dedup();
+        let strides = ascending(maps.iter().flat_map(|map| &map.axes[0]).copied());
         let (index, share) = position(&strides, stride).ok_or(NoRate::Outside)?;
         let mut sum = [0.0; 3];
         let mut read_at = None;

@@ -1,7 +1,7 @@
 //! Cubes: arrays over named axes, such as medians over alpha, L, M and the ranks.
 
-use crate::samples::Samples;
 use crate::samples::cells::single_points;
+use crate::samples::{Samples, ascending};
 use crate::table::columns;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
@@ -67,9 +67,7 @@ where
     /// Places each item at its coordinates. If several items have the same coordinates, the last one remains.
     pub fn scatter(names: [&str; N], items: Vec<([f64; N], T)>) -> Self {
         let axis = |(axis, name): (usize, &str)| {
-            let mut values: Vec<f64> = items.iter().map(|(place, _)| place[axis]).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
+            let values = ascending(items.iter().map(|(place, _)| place[axis]));
             CubeAxis { name: name.to_owned(), values }
         };
         let axes: Vec<CubeAxis> = names.into_iter().enumerate().map(axis).collect();

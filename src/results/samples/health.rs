@@ -276,12 +276,12 @@ impl Samples {
     pub fn imported_programs(&self) -> Option<String> {
         let programs = self.words(IMPORTED_FROM);
         let statistics = self.words(STATISTIC);
-        let describe = |statistic: &&&str| match **statistic {
+        let describe = |statistic: &&str| match *statistic {
             "best" => Some("best of its runs"),
             "mean" => Some("means"),
             _ => None,
         };
-        let kinds: Vec<&str> = statistics.iter().filter_map(|statistic| describe(&statistic)).collect();
+        let kinds: Vec<&str> = statistics.iter().filter_map(describe).collect();
         let partly = if statistics.len() > 1 { "partly " } else { "" };
         let kinds = match kinds.is_empty() {
             true => String::new(),

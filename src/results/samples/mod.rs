@@ -56,6 +56,14 @@ impl From<Table> for Samples {
     }
 }
 
+/// Returns each number once.
+pub fn ascending(numbers: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = numbers.into_iter().collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    numbers
+}
+
 /// Columns that identify a launch of a plan: its number among the launches of its size, the size, and the type of nodes.
 pub const PLANNED_LAUNCH: [&str; 6] = ["block", "ranks", "nodes", "ranks_per_node", NODE, NODE_TYPE];
 
@@ -271,10 +279,7 @@ impl Samples {
 
     /// Returns the distinct numbers of a column, ascending.
     pub fn distinct_numbers(&self, name: &str) -> Vec<f64> {
-        let mut values = self.numbers(name);
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values
+        ascending(self.numbers(name))
     }
 
     /// Returns whether any of the samples ran with more ranks than hardware threads.

@@ -118,6 +118,7 @@ const POINT_COLUMNS: [&str; 6] = ["kernel", "transport", "library", "launcher", 
 /// All columns of this program. If several kernels have the same column, the first one describes it.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
 
+#[derive(Default)]
 struct Registry {
     columns: Vec<ColumnDescription>,
     by_name: HashMap<String, usize>,
@@ -127,12 +128,7 @@ struct Registry {
 
 impl Registry {
     fn new() -> Self {
-        let mut registry = Self {
-            columns: Vec::new(),
-            by_name: HashMap::new(),
-            by_symbol: HashMap::new(),
-            parameters: HashMap::new(),
-        };
+        let mut registry = Self::default();
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
         registry.add(NODE, NODE, Unit::None, "node that ran the point alone".into(), Role::Parameter);
         registry.add(

@@ -196,9 +196,7 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
         .map(|(index, machine)| {
             let mut places: Option<Vec<usize>> =
                 draws.as_ref().map(|draws| draws.iter().map(|values| place(values, index)).collect());
-            if let Some(places) = &mut places {
-                places.sort_unstable();
-            }
+            places.iter_mut().for_each(|places| places.sort_unstable());
             let quantile =
                 |places: &Vec<usize>, share: f64| places[((places.len() - 1) as f64 * share).round() as usize];
             MachineRank {

@@ -65,11 +65,8 @@ fn describe_unfinished(comparison: &Comparison) -> Vec<String> {
         let failed: Vec<(&PointData, &String)> = failed.collect();
         let Some((data, example)) = failed.first() else { continue };
         let status = data.failures.first().map_or("no value", |status| status.name());
-        sentences.push(format!(
-            "{} did not finish {}, such as {example} ({status}).",
-            machine.name,
-            plural(failed.len(), "point")
-        ));
+        let points = plural(failed.len(), "point");
+        sentences.push(format!("{} did not finish {points}, such as {example} ({status}).", machine.name));
     }
     sentences
 }

@@ -4,6 +4,7 @@ use super::prelude::*;
 use apexmap_base::point::Value;
 use apexmap_base::units::quantity;
 use apexmap_measure::kernels;
+use apexmap_results::samples::ascending;
 use apexmap_results::table::columns::value_text;
 use apexmap_theory::trade::{self, Trade};
 use serde_json::Value as Json;
@@ -15,7 +16,7 @@ pub fn section(comparison: &Comparison, has_cards: bool) -> Option<Json> {
     (!shapes.is_empty() || has_cards).then(|| json!({ "shapes": shapes, "sentences": sentences }))
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Shape {
     label: String,
     alphas: Vec<String>,
@@ -47,13 +48,7 @@ struct Sensitivity {
 }
 
 fn shape(group: Group) -> Shape {
-    let mut shape = Shape {
-        label: group.label.clone(),
-        alphas: Vec::new(),
-        trades: Vec::new(),
-        sensitivities: Vec::new(),
-        ranges: Vec::new(),
-    };
+    let mut shape = Shape { label: group.label.clone(), ..Shape::default() };
     if group.is_surface() {
         shape.trades = trades(group);
         shape.alphas = group.values(1).into_iter().map(short_number).collect();
@@ -75,9 +70,7 @@ fn surface(group: Group, machine: usize) -> Vec<Vec<f64>> {
 fn trades(group: Group) -> Vec<LevelTrades> {
     let (comparison, blocks) = (group.comparison, group.values(0));
     let surfaces: Vec<Vec<Vec<f64>>> = (0..comparison.machines.len()).map(|machine| surface(group, machine)).collect();
-    let mut levels: Vec<f64> = surfaces.iter().flat_map(|surface| trade::levels(surface)).collect();
-    levels.sort_by(f64::total_cmp);
-    levels.dedup();
+    let levels = ascending(surfaces.iter().flat_map(|surface| trade::levels(surface)));
     let held = |level: f64| {
         let machines = comparison.machines.iter().zip(&surfaces);
         let machines: Vec<(String, Trade)> =
@@ -99,14 +92,9 @@ fn lines(group: Group, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
         let key: Vec<u64> = others.map(|other| point.number(other).unwrap_or(-1.0).to_bits()).collect();
         lines.entry(key).or_default().push((x, speed.ln()));
     }
+    let mut lines: Vec<_> = lines.into_values().filter(|line| line.len() > 1).collect();
+    lines.iter_mut().for_each(|line| line.sort_by(|a, b| a.0.total_cmp(&b.0)));
     lines
-        .into_values()
-        .map(|mut line| {
-            line.sort_by(|a, b| a.0.total_cmp(&b.0));
-            line
-        })
-        .filter(|line| line.len() > 1)
-        .collect()
 }
 
 fn sensitivity(group: Group, machine: usize, name: &str, axis: &str) -> Option<Sensitivity> {

@@ -61,14 +61,10 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
     for machine in comparison.machines.iter().filter(|machine| !machine.refused.is_empty()) {
         remarks.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
     }
-    for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
-        if *unusable > 0 {
-            remarks.push(format!(
-                "{}: {} excluded because the rate is not positive and finite.",
-                machine.name,
-                plural(*unusable, "sample")
-            ));
-        }
+    let unusable = comparison.machines.iter().zip(&comparison.points.unusable).filter(|(_, unusable)| **unusable > 0);
+    for (machine, unusable) in unusable {
+        let samples = plural(*unusable, "sample");
+        remarks.push(format!("{}: {samples} excluded because the rate is not positive and finite.", machine.name));
     }
     remarks
 }
