@@ -9,61 +9,29 @@ use std::fmt;
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Reservation {
     /// One launch was measured, so nothing shows how launches differ.
-    SingleLaunch {
-        name: String,
-    },
+    SingleLaunch { name: String },
     /// Disturbed samples took up to this factor times as long as quiet ones of the same points; `None` if no quiet ones exist.
-    Disturbed {
-        name: String,
-        factor: Option<f64>,
-    },
-    SomeDisturbed {
-        disturbed: usize,
-        samples: usize,
-    },
+    Disturbed { name: String, factor: Option<f64> },
+    /// Some of the samples were disturbed.
+    SomeDisturbed { disturbed: usize, samples: usize },
     /// Some values come from one sample each, so nothing shows how samples differ.
-    SingleSamples {
-        values: usize,
-    },
+    SingleSamples { values: usize },
     /// Some numbers are used outside of the values for which they hold: `P = 1 to 8192`.
-    Extrapolated {
-        from: String,
-    },
+    Extrapolated { from: String },
     /// A value of a variable that no run can have was replaced by the nearest one that fits the other variables.
-    Reduced {
-        variable: String,
-        from: f64,
-        to: f64,
-        because: String,
-    },
+    Reduced { variable: String, from: f64, to: f64, because: String },
     /// The card does not state where these numbers hold.
-    NoDomain {
-        numbers: Vec<String>,
-    },
+    NoDomain { numbers: Vec<String> },
     /// Another model predicts this many times as much from the same card at the same point, which their errors do not explain.
-    Disagrees {
-        model: String,
-        ratio: f64,
-    },
+    Disagrees { model: String, ratio: f64 },
     /// The mean error of a model on measurements to which it was not fitted.
-    TestedError {
-        error: f64,
-        machine: String,
-        points: usize,
-    },
+    TestedError { error: f64, machine: String, points: usize },
     /// Rates without an effect were this many times the measured ones on a machine that has it.
-    TestedRatio {
-        without: String,
-        least: f64,
-        most: f64,
-        machine: String,
-        points: usize,
-    },
+    TestedRatio { without: String, least: f64, most: f64, machine: String, points: usize },
+    /// No measurement tests the model on this kind of machine.
     Untested,
-    Partial {
-        measured: usize,
-        planned: usize,
-    },
+    /// Some points of the sweep are not measured.
+    Partial { measured: usize, planned: usize },
 }
 
 /// Returns each reservation of several statements once, in order, with the number of statements that have it. Ratios to another
