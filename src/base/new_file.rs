@@ -10,8 +10,7 @@ use nix::unistd::{Uid, User};
 use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::FromRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::{fd::FromRawFd, unix::fs::MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 

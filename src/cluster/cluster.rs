@@ -3,12 +3,10 @@
 use crate::batch::{self, System};
 use crate::site::Site;
 use apexmap_base::error::Result;
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::{Folder, manifest::Manifest};
 use apexmap_run::campaign::trust::{self, Consent};
 use apexmap_run::campaign::{Planner, Request, SiteSettings, Surroundings};
-use apexmap_run::sweep::Sweep;
-use apexmap_run::sweep::submit_table::SubmitTable;
+use apexmap_run::sweep::{Sweep, submit_table::SubmitTable};
 use std::path::{Path, PathBuf};
 
 #[derive(Default)]

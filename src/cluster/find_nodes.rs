@@ -8,8 +8,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
 use apexmap_measure::comm::TransportKind;
-use apexmap_run::campaign::each_node::EachNode;
-use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::campaign::{Campaign, Request, each_node::EachNode};
 use apexmap_run::launch::{HostsSource, allocation, hosts};
 
 /// The nodes of `--hosts`, `--hostfile` or the sweep, else those of the partition of its jobs, else those of this allocation. Nodes

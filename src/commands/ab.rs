@@ -1,8 +1,6 @@
 //! `apexmap ab`: commands, or two variants of a sweep, in alternating runs, and the ratios of their speeds.
 
-use super::ab_progress::AbProgress;
-use super::pretty;
-use super::run_command::ProgramOptions;
+use super::{ab_progress::AbProgress, pretty, run_command::ProgramOptions};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::interrupt::{Interrupt, signal_name};
@@ -14,8 +12,7 @@ use apexmap_cluster::cluster::Cluster;
 use apexmap_measure::kernels::command::Specification;
 use apexmap_pages::compare::regression::SlowdownLimit;
 use apexmap_pages::report;
-use apexmap_run::campaign::trust::Consent;
-use apexmap_run::campaign::{Campaign, Request};
+use apexmap_run::campaign::{Campaign, Request, trust::Consent};
 use apexmap_run::sweep::{Machine, Scalar, Sweep, parse_budget, ready};
 use apexmap_study::paired::commands::Commands;
 use apexmap_study::paired::launches::{Launches, measure_once};

@@ -1,8 +1,6 @@
 //! `apexmap compare`: compares results and published machines.
 
-use super::opened::Opened;
-use super::own_model::OwnModels;
-use super::{compare_folder, parser, pretty};
+use super::{compare_folder, opened::Opened, own_model::OwnModels, parser, pretty};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;

@@ -1,13 +1,11 @@
 //! The end of a run: figures, report and verdict.
 
-use super::progress::Progress;
-use super::report;
+use super::{progress::Progress, report};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
+use apexmap_results::samples::{Samples, health::Health};
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::campaign::{Campaign, Conduct, Measured};
 use apexmap_run::drive::driver::Watcher;

@@ -1,10 +1,8 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
 use super::fit_formula::{self, FormulaOptions, residuals};
-use super::opened::Opened;
 use super::predict::{format_interval, number};
-use super::selection::Selection;
-use super::{Format, own_model, pretty};
+use super::{Format, opened::Opened, own_model, pretty, selection::Selection};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
@@ -15,9 +13,7 @@ use apexmap_study::model_fit::{self, Data, figures};
 use apexmap_theory::fit::baseline::{self, Baseline};
 use apexmap_theory::fit::{Fit, Options, RateWords, Role};
 use apexmap_theory::machine::Card;
-use apexmap_theory::models::formula::FormulaModel;
-use apexmap_theory::models::scan::BandBasis;
-use apexmap_theory::models::{self, Model};
+use apexmap_theory::models::{self, Model, formula::FormulaModel, scan::BandBasis};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -9,8 +9,7 @@ use apexmap_base::units::amount;
 use apexmap_pages::html::Drawing;
 use apexmap_study::model_fit::nic;
 use apexmap_theory::machine::{self, Card};
-use apexmap_theory::models::published::published_machines;
-use apexmap_theory::models::{ALL, Model};
+use apexmap_theory::models::{ALL, Model, published::published_machines};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,7 @@
 //! `apexmap plot`: draws a figure of any result.
 
-use super::opened::Opened;
-use super::parser;
 use super::selection::{Selection, column, names};
+use super::{opened::Opened, parser};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print};
 use apexmap_draw::figure::{self, Style};
@@ -11,8 +10,7 @@ use apexmap_draw::selection;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
-use apexmap_results::table::columns;
-use apexmap_results::table::derived_columns::SHARE;
+use apexmap_results::table::{columns, derived_columns::SHARE};
 use apexmap_theory::codes::{self, Code};
 use std::path::{Path, PathBuf};
 

@@ -11,9 +11,8 @@ use apexmap_study::model_fit;
 use apexmap_study::model_fit::predictions::{self, PredictedKind};
 use apexmap_theory::fit::RateWords;
 use apexmap_theory::machine::{Card, Domain, SIMULATED};
-use apexmap_theory::models::domains::NumberDomain;
 use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
-use apexmap_theory::models::{self, Model, Variable, rivals};
+use apexmap_theory::models::{self, Model, Variable, domains::NumberDomain, rivals};
 use std::fmt::Write;
 use std::path::PathBuf;
 

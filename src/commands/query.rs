@@ -1,8 +1,7 @@
 //! `apexmap query`: prints medians of groups of samples.
 
-use super::opened::read;
-use super::pretty;
 use super::selection::{Selection, names};
+use super::{opened::read, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data, terminal_width};
 use apexmap_base::units::plural;

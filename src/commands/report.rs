@@ -1,23 +1,17 @@
 //! `apexmap report`: redraws a result's figures and rewrites its report.
 
-use super::card::CardArguments;
-use super::opened::Opened;
-use super::own_model::OwnModels;
-use super::parser;
+use super::{card::CardArguments, opened::Opened, own_model::OwnModels, parser};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_in_red, terminal_width, to_printable};
 use apexmap_base::{new_file, regular_file};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::make_style_folder;
 use apexmap_pages::report::{self, Additions, summary};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
+use apexmap_results::disk::{Folder, manifest::Manifest};
+use apexmap_results::samples::{Samples, health::Health};
 use apexmap_study::answers::declared::Declared;
 use apexmap_study::nodes;
-use apexmap_theory::models::Model;
-use apexmap_theory::models::formula::FormulaModel;
+use apexmap_theory::models::{Model, formula::FormulaModel};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,9 +1,7 @@
 //! `apexmap run`: measures the missing points of a sweep, then draws figures and writes the report.
 
-use super::card::CardArguments;
 use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
-use super::run_command::CommandOptions;
-use super::run_trial;
+use super::{card::CardArguments, run_command::CommandOptions, run_trial};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_cluster::cluster::Cluster;
 use apexmap_cluster::find_nodes;
@@ -11,8 +9,7 @@ use apexmap_cluster::jobs::{self, JobRequest, measure};
 use apexmap_cluster::site::Site;
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
-use apexmap_run::campaign::trust::Consent;
-use apexmap_run::campaign::{Conduct, Request, local};
+use apexmap_run::campaign::{Conduct, Request, local, trust::Consent};
 use apexmap_run::sweep::submit_table::{Jobs as Division, SubmitTable};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

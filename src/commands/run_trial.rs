@@ -6,9 +6,7 @@ use apexmap_base::interrupt::Interrupt;
 use apexmap_base::terminal::print;
 use apexmap_cluster::cluster::Cluster;
 use apexmap_pages::report::placement;
-use apexmap_run::campaign::starter::Starter;
-use apexmap_run::campaign::trust::Consent;
-use apexmap_run::campaign::{Request, trial};
+use apexmap_run::campaign::{Request, starter::Starter, trial, trust::Consent};
 
 pub fn run(request: &Request, consent: Consent) -> Result<()> {
     let request = Request { consent, ..request.clone() };

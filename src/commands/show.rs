@@ -2,15 +2,12 @@
 
 use super::live::colours::{Colours, Style};
 use super::live::frame::{self, Frame, Viewport};
-use super::live::picture::Picture;
-use super::opened::Opened;
-use super::selection::Selection;
+use super::{live::picture::Picture, opened::Opened, selection::Selection};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::terminal::{note, print_styled, terminal_width};
 use apexmap_base::units::{self, plural};
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::{Folder, manifest::Manifest};
 use apexmap_results::maps::{Map, Maps};
 use apexmap_results::samples::Samples;
 use std::io::IsTerminal;

@@ -1,7 +1,6 @@
 //! `apexmap status`: shows the samples, launches, open jobs and failures of a result.
 
-use super::opened::Opened;
-use super::pretty;
+use super::{opened::Opened, pretty};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::other_output::OtherOutput;
 use apexmap_base::point::Value;
@@ -10,12 +9,9 @@ use apexmap_base::terminal::{note, print, print_data, terminal_width, to_printab
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{amount, plural};
 use apexmap_cluster::jobs::files::JobFiles;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::samples::estimate::METHOD_COLUMNS;
-use apexmap_results::samples::remarks::REMARK_COLUMNS;
-use apexmap_results::samples::{PLANNED_LAUNCH, Samples};
+use apexmap_results::disk::{Folder, manifest::Manifest};
+use apexmap_results::samples::{PLANNED_LAUNCH, Samples, estimate::METHOD_COLUMNS, remarks::REMARK_COLUMNS};
 use apexmap_results::table::columns::{Role, exact_value};
 use apexmap_run::drive::result_state::{Facts, Failure, NodeStatus, PointCounts, ResultState};
 use apexmap_study::answers::declared::{self, Declared};

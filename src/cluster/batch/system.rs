@@ -1,8 +1,6 @@
 //! Runs the programs of a batch system: submits scripts, and asks for its nodes and its name.
 
-use super::nodes::NodeTable;
-use super::script;
-use super::template::Template;
+use super::{nodes::NodeTable, script, template::Template};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::LAUNCH_VARIABLE;
 use apexmap_base::new_file::create_in_memory;
@@ -11,8 +9,7 @@ use apexmap_base::terminal::to_printable;
 use nix::sys::signal::Signal;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::{fs::FileExt, process::CommandExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};

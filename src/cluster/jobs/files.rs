@@ -8,8 +8,7 @@ use apexmap_base::process::this_program;
 use apexmap_base::{new_file, regular_file};
 use apexmap_results::disk::{Folder, lock};
 use apexmap_run::campaign::Campaign;
-use apexmap_run::sweep::Machine;
-use apexmap_run::sweep::submit_table::SubmitTable;
+use apexmap_run::sweep::{Machine, submit_table::SubmitTable};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
 //! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
 
-use super::options::job_options;
-use super::part::Part;
+use super::{options::job_options, part::Part};
 use crate::batch::System;
 use crate::batch::nodes::{Limits, NodeTable};
 use crate::cluster::Cluster;
@@ -10,8 +9,7 @@ use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_run::campaign::{Campaign, Request};
 use apexmap_run::drive::plan::largest_memory;
-use apexmap_run::sweep::Machine;
-use apexmap_run::sweep::submit_table::SubmitTable;
+use apexmap_run::sweep::{Machine, submit_table::SubmitTable};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

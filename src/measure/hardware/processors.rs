@@ -1,6 +1,5 @@
 use super::files::{CPU_FOLDER, NODE_FOLDER, SystemFiles, parse_bytes};
-use super::kinds::CoreKind;
-use super::model::Part;
+use super::{kinds::CoreKind, model::Part};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,8 +10,7 @@ use apexmap_base::point::Point;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_measure::hardware::Hardware;
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::{Folder, manifest::Manifest};
 use std::collections::HashSet;
 
 impl Campaign {

@@ -1,7 +1,6 @@
 //! Carries out a campaign in this allocation or on this machine.
 
-use crate::campaign::starter::Starter;
-use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
+use crate::campaign::{Campaign, Conduct, Display, Measured, starter::Starter, trial};
 use crate::drive::driver;
 use crate::drive::plan::{Plan, Progress};
 use apexmap_base::error::{Error, Result};

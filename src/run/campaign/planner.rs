@@ -6,15 +6,13 @@ use crate::drive::plan::{Context, Plan};
 use crate::drive::simulation::Simulation;
 use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
-use crate::sweep::values::MAX_POINTS;
-use crate::sweep::{Machine, Sweep, ready};
+use crate::sweep::{Machine, Sweep, ready, values::MAX_POINTS};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::provenance;
-use apexmap_results::disk::Folder;
-use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::{Folder, manifest::Manifest};
 use std::path::Path;
 
 /// Campaigns take this from the site. The crate `cluster` knows site files and batch systems.

@@ -1,8 +1,7 @@
 //! The machine of a campaign whose ranks are simulated.
 
 use super::Request;
-use crate::drive::plan::Plan;
-use crate::drive::simulation::Simulation;
+use crate::drive::{plan::Plan, simulation::Simulation};
 use crate::sweep::ready::{READY_SWEEPS, ReadySweep};
 use crate::sweep::{self, Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};

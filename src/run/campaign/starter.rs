@@ -1,17 +1,13 @@
 //! Starts the launches of a campaign: holds its launcher and the launcher's program, and measures the missing points.
 
-use super::fallback::Fallback;
 use super::worker::{QUERY_TIMEOUT, read_output};
-use super::{Campaign, Conduct};
-use crate::drive::cost::MIN_SILENCE;
+use super::{Campaign, Conduct, fallback::Fallback};
 use crate::drive::driver::{DriverInputs, Watcher, drive};
 use crate::drive::execute::{Ending, LaunchLimits, Processes};
-use crate::drive::faults::FailedPoint;
 use crate::drive::groups::{NodeTypes, messaging_variables};
-use crate::drive::plan::Context;
-use crate::launch::causes::Special;
+use crate::drive::{cost::MIN_SILENCE, faults::FailedPoint, plan::Context};
 use crate::launch::mpi::{Family, Mpi};
-use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine};
+use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine, causes::Special};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;

@@ -1,7 +1,6 @@
 //! A trial: runs the largest launch of a sweep for a few seconds before the sweep.
 
-use super::starter::Starter;
-use super::{Campaign, Conduct, Display};
+use super::{Campaign, Conduct, Display, starter::Starter};
 use crate::drive::faults::FailedPoint;
 use crate::drive::plan::{Plan, Progress, uses_remote_memory};
 use crate::sweep::Sweep;
@@ -14,10 +13,8 @@ use apexmap_base::units::{amount, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
-use apexmap_results::disk::Folder;
 use apexmap_results::disk::lock::{Lock, Sharing};
-use apexmap_results::disk::manifest::Manifest;
-use apexmap_results::disk::trial::Trial;
+use apexmap_results::disk::{Folder, manifest::Manifest, trial::Trial};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use std::collections::BTreeMap;

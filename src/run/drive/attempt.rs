@@ -1,11 +1,8 @@
 //! One launch of the driver: its state, which its lines change.
 
-use super::execute::Ending;
 use super::faults::{self, FailedPoint};
-use super::groups::Pending;
-use super::plan::Plan;
-use super::protocol::Protocol;
 use super::watch::{Watch, Watcher};
+use super::{execute::Ending, groups::Pending, plan::Plan, protocol::Protocol};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Status};

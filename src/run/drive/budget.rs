@@ -1,8 +1,7 @@
 //! The time for the launches of a sweep: its division among groups, points that do not fit, and the budget to advise.
 
 use super::cost::{self, SampleCosts, describe_seconds};
-use super::groups::Group;
-use super::plan::Plan;
+use super::{groups::Group, plan::Plan};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
 use std::collections::BTreeSet;

@@ -1,7 +1,6 @@
 //! Follows a run: judges sample by sample how quiet the machine is during a launch, and reports to the user.
 
-use super::execute::Ending;
-use super::forecast::OpenLaunch;
+use super::{execute::Ending, forecast::OpenLaunch};
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Phase, Sample};

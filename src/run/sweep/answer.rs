@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;

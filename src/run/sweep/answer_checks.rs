@@ -2,9 +2,7 @@
 
 use super::answer::{Part, StatisticSpec, ValueSpec, parts};
 use super::conditions::{KnownNames, condition};
-use super::expand;
-use super::figures::check_column;
-use super::spec::File;
+use super::{expand, figures::check_column, spec::File};
 use apexmap_base::condition::{Formula, NameType};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;

@@ -6,8 +6,7 @@ use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::toml_file::TomlSource;
-use apexmap_measure::kernels::command::Specification;
-use apexmap_measure::kernels::{self, Domain, Kernel};
+use apexmap_measure::kernels::{self, Domain, Kernel, command::Specification};
 use toml::Spanned;
 
 pub struct KnownNames<'a> {

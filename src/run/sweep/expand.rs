@@ -1,17 +1,15 @@
 //! Expands the tables of a sweep into its points.
 
 use super::conditions::{Filter, KnownNames};
-use super::launch_spec::LaunchSpec;
 use super::memory::{Amount, Machine, Sizes, default_amount};
 use super::spec::{Axis, Entries, File, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
-use super::{command, nodes};
+use super::{command, launch_spec::LaunchSpec, nodes};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::plural;
-use apexmap_measure::kernels::command::COMMAND;
-use apexmap_measure::kernels::{self, Kernel, Ranks, Refusal};
+use apexmap_measure::kernels::{self, Kernel, Ranks, Refusal, command::COMMAND};
 use apexmap_results::table::columns::point_label;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;

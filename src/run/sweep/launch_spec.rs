@@ -1,12 +1,9 @@
 //! The settings of a sweep's launches, checked.
 
-use super::spec::Scalar;
-use super::submit_table::SubmitTable;
-use super::values::quantity;
+use super::{spec::Scalar, submit_table::SubmitTable, values::quantity};
 use crate::launch::{HostsSource, LauncherEntry};
 use apexmap_base::units::Unit;
-use apexmap_measure::comm::TransportKind;
-use apexmap_measure::comm::simulated::Mapping;
+use apexmap_measure::comm::{TransportKind, simulated::Mapping};
 use apexmap_measure::hardware::PlacementOrder;
 use std::path::PathBuf;
 use toml::Spanned;

@@ -1,8 +1,7 @@
 //! The ready sweeps of the program. Each is one file in `sweeps/` with its name in [`READY_SWEEPS`].
 
-use super::memory::Machine;
 use super::read::{Sweep, parse, read};
-use super::spec;
+use super::{memory::Machine, spec};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::nearest_name;
 use apexmap_measure::comm::TransportKind;

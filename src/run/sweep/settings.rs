@@ -1,10 +1,8 @@
 //! Checks the name, the launch and the repetitions of a sweep.
 
 use super::launch_spec::{DEFAULT_PREFLIGHT_SECONDS, LaunchSpec, MAX_SECONDS, parse_time};
-use super::memory::Machine;
 use super::spec::{File, Launch, RESAMPLES, Repeat, Scalar};
-use super::submit_table::SubmitTable;
-use super::values::quantity;
+use super::{memory::Machine, submit_table::SubmitTable, values::quantity};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;

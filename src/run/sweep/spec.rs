@@ -1,16 +1,13 @@
 //! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/appendix/sweeps.md.
 
-use super::answer::AnswerSpec;
-use super::submit_table::Submit;
+use super::{answer::AnswerSpec, submit_table::Submit};
 use crate::launch::LauncherEntry;
-use apexmap_measure::comm::TransportKind;
-use apexmap_measure::comm::simulated::Mapping;
+use apexmap_measure::comm::{TransportKind, simulated::Mapping};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels::command::KEYS;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;

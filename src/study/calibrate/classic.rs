@@ -1,9 +1,8 @@
 //! The classic numbers of a node under their usual names: STREAM, GUPS, latencies, cache sizes, TLB reach and core to core.
 
-use super::Probe;
 use super::card_text::{interval, is_wide};
-use super::derived_numbers::lines;
 use super::node::{STREAM_RULE, last_caches};
+use super::{Probe, derived_numbers::lines};
 use apexmap_base::provenance::Host;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, short_number};

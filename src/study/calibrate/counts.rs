@@ -3,11 +3,10 @@
 use super::Probe;
 use apexmap_base::point::Value;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_measure::kernels::Kernel;
 use apexmap_measure::kernels::calibrate::network::pair::{RECEIVE, SEND};
 use apexmap_measure::kernels::calibrate::network::{barrier, bisection, get, mailbox, request};
 use apexmap_measure::kernels::message_rate::patterns::{BIDIRECTIONAL, STREAMING};
-use apexmap_measure::kernels::message_rate::ping_pong;
+use apexmap_measure::kernels::{Kernel, message_rate::ping_pong};
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::catalogue;
 

@@ -1,17 +1,14 @@
 //! The card of a device: STREAM, updates, latency and size of each level, the size of a sector, launches and transfers.
 
-use super::classic::TABLES;
-use super::node::gups;
-use super::staircase::places;
-use super::{Probe, derived_numbers, previous_power_of_two, set_numbers};
+use super::{
+    Probe, classic::TABLES, derived_numbers, node::gups, previous_power_of_two, set_numbers, staircase::places,
+};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, WORD_BYTES};
-use apexmap_measure::kernels::Kernel;
-use apexmap_measure::kernels::gpu::platforms::Description;
 use apexmap_measure::kernels::gpu::{apex_map, chase, launch, random_access, stream, transfer};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
+use apexmap_measure::kernels::{Kernel, gpu::platforms::Description};
+use apexmap_results::samples::{Samples, health::Health};
 use apexmap_theory::bounds::DEVICE_NAME;
 use apexmap_theory::machine::catalogue::{self, CACHES};
 use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, Word};

@@ -1,8 +1,7 @@
 //! The measurements that bounds are computed from: small operations over a range of sizes, which qualify the numbers.
 
-use super::Probe;
 use super::derived_numbers::{lines, page_reads};
-use super::staircase::places;
+use super::{Probe, staircase::places};
 use apexmap_base::provenance::Granularity;
 use apexmap_measure::kernels::calibrate::memory::{loaded, read, stream};
 use apexmap_measure::kernels::calibrate::network::{get, mailbox};

@@ -24,11 +24,9 @@ use apexmap_measure::kernels::calibrate::memory::update_parts::{DIVIDE, GENERATE
 use apexmap_measure::kernels::calibrate::memory::{blocks, draw, stream};
 use apexmap_measure::kernels::calibrate::network::pair::{RECEIVE, SEND};
 use apexmap_measure::kernels::calibrate::network::{barrier, bisection, copy, poll};
-use apexmap_measure::kernels::message_rate::patterns::STREAMING;
-use apexmap_measure::kernels::message_rate::ping_pong;
+use apexmap_measure::kernels::message_rate::{patterns::STREAMING, ping_pong};
 use apexmap_measure::kernels::random_access::{sequential, shared};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::health::Health;
+use apexmap_results::samples::{Samples, health::Health};
 use apexmap_results::table::columns::{self, NODE_TYPE};
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::machine::catalogue::{self, CACHES, CacheLevel};

@@ -5,8 +5,7 @@ use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::Kernel;
 use apexmap_measure::kernels::calibrate::memory::{core_to_core, stream};
-use apexmap_measure::kernels::random_access::sequential::STAR;
-use apexmap_measure::kernels::random_access::shared;
+use apexmap_measure::kernels::random_access::{sequential::STAR, shared};
 use apexmap_theory::machine::{Entry, NumberName, Word, catalogue};
 
 /// STREAM's rule: each array is at least this many times as large as the last-level caches.

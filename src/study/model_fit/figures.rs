@@ -6,8 +6,7 @@ use apexmap_draw::figure::{
     Axis, Categories, CellText, CurvePoint, Curves, Figure, FigureOptions, Grid, Quantity, Series, View,
 };
 use apexmap_theory::fit::{Point, RateWords};
-use apexmap_theory::models::Model;
-use apexmap_theory::models::scan::BandBasis;
+use apexmap_theory::models::{Model, scan::BandBasis};
 use apexmap_theory::statistics::median;
 use ndarray::Array2;
 

@@ -2,8 +2,7 @@
 
 use super::farthest;
 use apexmap_base::units::{Unit, amount};
-use apexmap_theory::fit::baseline::Baseline;
-use apexmap_theory::fit::{Estimate, Fit, Point, RateWords};
+use apexmap_theory::fit::{Estimate, Fit, Point, RateWords, baseline::Baseline};
 use apexmap_theory::models::{Model, scan};
 use apexmap_theory::statistics::median;
 

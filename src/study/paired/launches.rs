@@ -6,11 +6,9 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::worker::Repeat;
-use apexmap_results::disk::tabulate::tabulate;
-use apexmap_results::disk::{Folder, journal};
+use apexmap_results::disk::{Folder, journal, tabulate::tabulate};
 use apexmap_results::samples::Samples;
-use apexmap_run::campaign::starter::Starter;
-use apexmap_run::campaign::{Campaign, Conduct};
+use apexmap_run::campaign::{Campaign, Conduct, starter::Starter};
 use apexmap_run::drive::plan::Entry;
 use apexmap_run::sweep::Sweep;
 

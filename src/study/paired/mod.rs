@@ -16,8 +16,7 @@ pub mod sides;
 
 use apexmap_base::error::Result;
 use apexmap_base::units::{NumberStyle, Unit, number, plural};
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::estimate::Mean;
+use apexmap_results::samples::{Samples, estimate::Mean};
 use apexmap_results::table::columns;
 use apexmap_theory::statistics::distributions::t_quantile_at;
 use rand::SeedableRng;

@@ -3,8 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_results::disk::Folder;
-use apexmap_results::samples::Samples;
-use apexmap_results::samples::cells::Cell;
+use apexmap_results::samples::{Samples, cells::Cell};
 use std::collections::BTreeMap;
 use std::path::Path;
 

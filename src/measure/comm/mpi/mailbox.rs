@@ -1,7 +1,6 @@
 use super::node::{self, NodeInbox, NodeOutbox};
-use super::pool::Pool;
 use super::receives::{MpiUnorderedInbox, Receives};
-use super::{Channel, MESSAGE_TAG, MpiComm};
+use super::{Channel, MESSAGE_TAG, MpiComm, pool::Pool};
 use crate::comm::{Collectives, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Path, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;

@@ -1,9 +1,8 @@
 //! Memory that the ranks of a node share over MPI, and [`lines`](crate::comm::lines) in it.
 
 use super::MpiComm;
-use crate::comm::Path;
 use crate::comm::lines::{LineInbox, LineOutbox, Lines, Neighbour};
-use crate::comm::ring::Count;
+use crate::comm::{Path, ring::Count};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::ffi;

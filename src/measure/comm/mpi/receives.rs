@@ -1,5 +1,4 @@
-use super::pool::Buffers;
-use super::{Channel, MESSAGE_TAG};
+use super::{Channel, MESSAGE_TAG, pool::Buffers};
 use crate::comm::{Inbox, Posting};
 use mpi::ffi;
 use mpi::traits::AsRaw;

@@ -3,15 +3,12 @@
 //! The syntax is `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`. A model takes its `card` and its variables. `NAME =
 //! FORMULA` is arithmetic alone.
 
-use super::names::Names;
-use super::{Call, table_functions};
-use crate::validate::predict;
-use crate::validate::simulations::marginal_rate;
+use super::{Call, names::Names, table_functions};
+use crate::validate::{predict, simulations::marginal_rate};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::shared::updates::layout::Layout;
-use apexmap_measure::numerics::gf2;
-use apexmap_measure::numerics::power_law::remote_share;
+use apexmap_measure::numerics::{gf2, power_law::remote_share};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, hypercube, nic, roles, shared_table};
 use apexmap_theory::trade::{RequiredBlock, required_block};

@@ -10,8 +10,7 @@ mod functions;
 mod names;
 mod table_functions;
 
-use super::simulations::Simulations;
-use super::{Check, Fault, Kind, NotSimulated, PublishedFit, Verdict};
+use super::{Check, Fault, Kind, NotSimulated, PublishedFit, Verdict, simulations::Simulations};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_theory::paper_tables::{self, Table};
