@@ -74,6 +74,7 @@ pub struct Part {
     /// For the larger lines and for the program.
     pub place: Option<Place>,
     pub accesses: u64,
+    pub stores: u64,
 }
 
 pub struct Located {
@@ -149,6 +150,7 @@ struct Key {
 struct Group {
     key: Key,
     counters: Counters,
+    stores: u64,
     /// Accesses of the largest site, its stride, and the bytes that its line reads at each step.
     largest: (u64, i64, f64),
     runs: Runs,
@@ -241,6 +243,7 @@ fn join(sites: &[Site], facts: &Facts, key: &dyn Fn(usize) -> Key) -> Vec<Group>
             let stride = if has_gaps { stride } else { stride.signum() * i64::from(site.size) };
             (group.largest, group.conflict) = ((counters.accesses, stride, span), conflict);
         }
+        group.stores += if site.is_store { counters.accesses } else { 0 };
         group.runs.merge(runs);
         group.conflict_misses += misses;
         group.leading.add(counters, runs, reuse);
@@ -292,6 +295,7 @@ impl Totals {
             reused_after: self.reused_after(group),
             place: None,
             accesses: group.counters.accesses,
+            stores: group.stores,
         };
         if has_place && part.weight() >= LEAST_SHARE {
             part.place = Some(self.accesses_of(group, footprint_lines).fit());
