@@ -13,7 +13,7 @@
 //!                compare: machines; validation: models and papers
 //! src/study      calibrate: the numbers of a machine card; model_fit: fits of models to samples; validate: models against papers;
 //!                answers: answers to the questions of sweeps; nodes: nodes of a cluster against each other;
-//!                paired: commands, or two variants of a sweep, in turn
+//!                paired: commands, or two variants of a sweep, in turn; verdict: of programs
 //! src/cluster    batch: batch systems; site: site files; jobs: a campaign as scripts of jobs, each submitted once
 //! src/run        sweep: reads sweep files and expands points; launch: launchers; drive: plans launches, starts and watches them;
 //!                campaign: a sweep from plan to result on this machine

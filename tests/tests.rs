@@ -100,6 +100,7 @@
 //! - `locate`: stack distances, kinds and places of programs, text traces, the first screen
 //! - `locate_tracer`: programs under the valgrind tool: unchanged behaviour, counters with known values, sampling, refusals
 //! - `locate_runs`: words, sets and pages of programs, against addresses and cachegrind
+//! - `locate_verdict`: verdicts, gains and costs with known values; programs that compute and that wait for memory
 //! - `locate_kinds`: kinds of loops with known answers in C, C++, Fortran and Rust, at several levels of optimisation
 //! - `explorer`: the panel of all cells: its data, its modules under node, and the panel in a browser with mouse and keyboard
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
@@ -224,6 +225,7 @@ mod locate;
 mod locate_kinds;
 mod locate_runs;
 mod locate_tracer;
+mod locate_verdict;
 mod locks;
 mod loggp;
 mod lru;

@@ -4,6 +4,7 @@ use super::opened::Opened;
 use super::pretty;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;
+use apexmap_base::interrupt::signal_name;
 use apexmap_base::terminal::{error_width, note, note_raw, print, print_data, terminal_width, wrap_lines};
 use apexmap_base::units::bytes;
 use apexmap_base::{new_file, regular_file};
@@ -12,10 +13,12 @@ use apexmap_locate::located::{Located, Machine};
 use apexmap_locate::sets::Sets;
 use apexmap_locate::site::{PAGE_BYTES, Site};
 use apexmap_locate::tracer::{self, TraceOptions};
+use apexmap_locate::verdict::Verdict;
 use apexmap_locate::{code, demo, screen, text_trace};
 use apexmap_measure::hardware::{Hardware, base_page_bytes};
 use apexmap_measure::provenance::host;
 use apexmap_pages::locate;
+use apexmap_study::verdict::judge;
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
@@ -33,7 +36,8 @@ use std::process::ExitStatus;
 
 A row has the accesses of one line and kind. Misses are the row's shares of those of caches as large as this machine's second and last \
 one. Data is the memory that it reaches, reused is the memory that the program reaches between two visits, alpha and L are the place \
-on the map. The screen of a traced program goes to standard error, and its exit code is kept. docs/locate.md explains kinds and limits.")]
+on the map. With costs in results/codes or results/calibrate/card.toml, the plain program is timed, and the screen begins with a \
+verdict. The screen of a traced program goes to standard error, and its exit code is kept. docs/locate.md explains kinds and limits.")]
 pub struct Arguments {
     /// A trace as text, or - for standard input [default: none, trace a program]
     #[arg(value_name = "TRACE", conflicts_with = "program")]
@@ -50,6 +54,9 @@ pub struct Arguments {
     /// End the trace after this many accesses; a program runs on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     accesses: Option<u64>,
+    /// Do not run the plain program for the verdict
+    #[arg(long, requires = "program")]
+    no_time: bool,
     /// Write the program as a code with its sites, for `codes` and `plot`
     #[arg(long, value_name = "FILE")]
     codes: Option<PathBuf>,
@@ -75,6 +82,8 @@ struct Trace {
     name: String,
     sites: Vec<Site>,
     accesses: u64,
+    /// The share of the program's accesses; `None` if the trace ended before the program.
+    share: Option<f64>,
     untraced: Option<String>,
     notes: Vec<String>,
     exit: Option<ExitStatus>,
@@ -95,12 +104,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (machine, mut machine_notes) = machine(Hardware::this_machine());
     let located = Located::new(&trace.sites, analysis, machine);
     machine_notes[2].take_if(|_| located.program.pages.bytes <= machine.tlb_reach());
-    let untraced = trace.untraced.iter().chain(&trace.notes).cloned();
-    let notes: Vec<String> = untraced
-        .chain(screen::notes(&located))
-        .chain(machine_notes.into_iter().flatten())
-        .chain(sampling_note(&located))
-        .collect();
+    let timed = trace.exit.filter(|_| !arguments.no_time);
+    let judged = timed.map(|exit| judge(&arguments.program, exit, trace.share, &located)).transpose();
+    let (verdict, failure) = judged.map_or_else(|error| (None, Some(error)), |verdict| (verdict, None));
+    let sentences = verdict.as_ref().map_or_else(|| vec![screen::sentence(&located)], Verdict::sentences);
+    let reason = failure.iter().map(|error| format!("No verdict: {}. {}", error.message, error.help));
+    let notes = trace.untraced.iter().chain(&trace.notes).cloned().chain(verdict.iter().flat_map(Verdict::notes));
+    let notes = notes.chain(reason).chain(screen::notes(&located));
+    let notes: Vec<String> = notes.chain(machine_notes.into_iter().flatten()).chain(sampling_note(&located)).collect();
     if let Some(file) = &arguments.codes {
         new_file::write_user_file_contents(file, code::toml(&located, &trace.name)?)?;
         note(&format!("note: the code is in {}", file.display()));
@@ -108,17 +119,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(folder) = &arguments.out {
         let map = arguments.map.as_deref().map(Opened::open).transpose()?;
         let samples = map.as_ref().map(|opened| Ok(opened.samples()?.current())).transpose()?;
-        let page = locate::write(&located, &trace.name, &notes, samples.as_ref(), folder)?;
+        let page = locate::write(&located, &trace.name, [&sentences, &notes], samples.as_ref(), folder)?;
         note(&format!("note: the page is {}", page.display()));
     }
     if let Some(file) = &arguments.json {
-        let text = pretty(&json(&trace, &located, &notes))?;
+        let text = pretty(&json(&trace, &located, [&sentences, &notes], verdict.as_ref()))?;
         if file == Path::new("-") {
             return print_data(&text);
         }
         new_file::write_user_file_contents(file, text)?;
     }
-    print_screen(&located, trace.untraced.is_some(), &notes, trace.exit.is_some())?;
+    print_screen(&located, trace.untraced.is_some(), [&sentences, &notes], trace.exit.is_some())?;
+    failure.filter(|error| signal_name(error.kind).is_some()).map_or(Ok(()), Err)?;
     match trace.exit {
         Some(status) if !status.success() => std::process::exit(exit_code(status)),
         _ => Ok(()),
@@ -146,9 +158,10 @@ fn demonstrate(codes: Option<&Path>) -> Result<()> {
 }
 
 /// Standard output belongs to a traced program. The first note may be about programs that were not traced: then it is first.
-fn print_screen(located: &Located, begins_with_note: bool, notes: &[String], is_traced: bool) -> Result<()> {
+fn print_screen(located: &Located, begins_with_note: bool, texts: [&[String]; 2], is_traced: bool) -> Result<()> {
+    let [sentences, notes] = texts;
     let width = if is_traced { error_width() } else { terminal_width() }.unwrap_or(80);
-    let table = screen::text(located, width);
+    let table = screen::text(located, sentences, width);
     let (first, notes) = notes.split_at(usize::from(begins_with_note));
     let text = [first.concat(), table, notes.join("\n")].join("\n");
     let text = text.trim_start();
@@ -183,7 +196,8 @@ fn read_trace(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace> {
         text_trace::read(&mut BufReader::with_capacity(1 << 16, file), &name, arguments.accesses, analysis)?
     };
     let stem = path.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Trace { name: stem, sites: text.sites, accesses: text.accesses, untraced: None, notes: text.notes, exit: None })
+    let text_trace::TextTrace { sites, accesses, notes } = text;
+    Ok(Trace { name: stem, sites, accesses, share: None, untraced: None, notes, exit: None })
 }
 
 fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace> {
@@ -193,8 +207,9 @@ fn trace_program(arguments: &Arguments, analysis: &mut Analysis) -> Result<Trace
     let traced = tracer::trace(program, &options, analysis)?;
     let name = program.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default();
     let name = name.to_string_lossy().into_owned();
-    let tracer::Traced { sites, exit, accesses, untraced, notes } = traced;
-    Ok(Trace { name, sites, accesses, untraced, notes, exit: Some(exit) })
+    let tracer::Traced { sites, exit, accesses, skipped, untraced, notes } = traced;
+    let share = skipped.map(|skipped| accesses as f64 / (accesses + skipped).max(1) as f64);
+    Ok(Trace { name, sites, accesses, share, untraced, notes, exit: Some(exit) })
 }
 
 /// The second cache and the last one of this machine with their sets and the TLB, and notes if they are unknown.
@@ -228,10 +243,13 @@ fn sampling_note(located: &Located) -> Option<String> {
 }
 
 /// One of 2^`level` lines was sampled at last.
-fn json(trace: &Trace, located: &Located, notes: &[String]) -> serde_json::Value {
+fn json(trace: &Trace, located: &Located, texts: [&[String]; 2], verdict: Option<&Verdict>) -> serde_json::Value {
+    let [sentences, notes] = texts;
     serde_json::json!({
         "name": trace.name,
         "accesses": trace.accesses,
+        "sentences": sentences,
+        "verdict": verdict,
         "cache_bytes": located.machine.caches.map(|(_, bytes)| bytes),
         "sets": located.machine.sets,
         "tlb_entries": located.machine.tlb_entries,

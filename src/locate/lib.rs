@@ -8,7 +8,9 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod analysis;
+pub mod change;
 pub mod code;
+pub mod costs;
 pub mod demo;
 pub mod located;
 pub mod place;
@@ -20,4 +22,5 @@ pub mod site;
 pub mod sketch;
 pub mod text_trace;
 pub mod tracer;
+pub mod verdict;
 pub mod walk;

@@ -83,6 +83,7 @@ pub struct Part {
     pub accesses: u64,
     /// Words whose time counts: without stores of words that were just loaded, unless they are a sweep that a cache writes back.
     pub words: f64,
+    pub stores: u64,
 }
 
 pub struct Located {
@@ -158,6 +159,7 @@ struct Key {
 struct Group {
     key: Key,
     counters: Counters,
+    stores: u64,
     /// Accesses of the largest site, its stride, and the bytes that its line reads at each step.
     largest: (u64, i64, f64),
     runs: Runs,
@@ -254,6 +256,7 @@ fn join(sites: &[Site], facts: &Facts, key: &dyn Fn(usize) -> Key) -> Vec<Group>
             let stride = counters.stride.signum() * stride.cast_signed();
             (group.largest, group.conflict) = ((counters.accesses, stride, step.bytes), conflict);
         }
+        group.stores += if site.is_store { counters.accesses } else { 0 };
         group.runs.merge(runs);
         group.conflict_misses += misses;
         group.leading.add(counters, runs, reuse);
@@ -306,6 +309,7 @@ impl Totals {
             place: None,
             accesses: group.counters.accesses,
             words: accesses,
+            stores: group.stores,
         };
         if part.kind() != Kind::Sweep {
             part.words = group.leading().2.words.clamp(1.0, accesses);

@@ -19,9 +19,10 @@ const FEW_MISSES: f64 = 0.005;
 const LEAST_NAME: usize = 10;
 const GAP: usize = 2;
 
-pub fn text(located: &Located, width: usize) -> String {
+/// Begins with these sentences.
+pub fn text(located: &Located, sentences: &[String], width: usize) -> String {
     let table = if located.is_flat() { functions(located, width) } else { lines(located, width) };
-    format!("{}\n\n{table}misses: second-level/last cache\n", sentence(located))
+    format!("{}\n\n{table}misses: second-level/last cache\n", sentences.join("\n"))
 }
 
 pub fn programs(programs: &[(&str, Located)]) -> String {

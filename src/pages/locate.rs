@@ -8,7 +8,7 @@ use apexmap_base::units::{bytes, short_number};
 use apexmap_draw::plot::{FigureKind, Request, add_codes, figure};
 use apexmap_locate::code::site;
 use apexmap_locate::located::{Located, Part};
-use apexmap_locate::screen::{kinds, sentence};
+use apexmap_locate::screen::kinds;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::code_rates::{CodeRates, RateColumn, bytes_per_rank};
 use apexmap_results::samples::groups::SampleGroup;
@@ -44,7 +44,13 @@ struct Row {
     rates: Vec<String>,
 }
 
-pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Samples>, to: &Path) -> Result<PathBuf> {
+pub fn write(
+    located: &Located,
+    name: &str,
+    [sentences, notes]: [&[String]; 2],
+    map: Option<&Samples>,
+    to: &Path,
+) -> Result<PathBuf> {
     let figures = to.join("figures");
     let folder = if map.is_some() { &figures } else { to };
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
@@ -56,7 +62,7 @@ pub fn write(located: &Located, name: &str, notes: &[String], map: Option<&Sampl
     };
     let context = Context {
         name,
-        sentence: sentence(located),
+        sentence: sentences.join(" "),
         notes,
         caches: located.machine.caches.map(|(_, size)| bytes(size as f64)),
         maps: maps.iter().map(|column| column.group().plain_label(&PlainNode::default())).collect(),

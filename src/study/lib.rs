@@ -9,3 +9,4 @@ pub mod model_fit;
 pub mod nodes;
 pub mod paired;
 pub mod validate;
+pub mod verdict;

@@ -24,6 +24,8 @@ pub struct Messages {
     pub ticks: [u64; 2],
     /// Bytes of the largest map that failed.
     pub failed_map: u64,
+    /// Accesses before the trace.
+    pub skipped: u64,
     /// The traced programs: each replaced the one before.
     pub programs: Vec<String>,
 }
@@ -64,8 +66,8 @@ impl Messages {
                     _ => return Err(malformed_message()),
                 };
                 let numbers: Vec<u64> = payload.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-                let &[_, own, children, failed_map] = &numbers[..] else { return Err(malformed_message()) };
-                (self.ticks, self.failed_map) = ([own, children], failed_map);
+                let &[_, own, children, failed_map, skipped] = &numbers[..] else { return Err(malformed_message()) };
+                (self.ticks, self.failed_map, self.skipped) = ([own, children], failed_map, skipped);
             }
             5 => {
                 sink.begin();

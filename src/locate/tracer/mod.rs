@@ -61,6 +61,8 @@ pub struct Traced {
     pub exit: ExitStatus,
     /// Accesses of the trace, whether sampled or not.
     pub accesses: u64,
+    /// Accesses before the trace began; `None` if it ended before the program.
+    pub skipped: Option<u64>,
     /// A sentence about programs that it started, which are not traced.
     pub untraced: Option<String>,
     /// Sentences about other parts that were not traced, and about the program.
@@ -245,6 +247,7 @@ fn conclude(
     if let Some(signal) = exit.signal() {
         notes.push(format!("Signal {signal} ended the program."));
     }
+    let skipped = (!matches!(end, End::Accesses | End::Seconds)).then_some(messages.skipped);
     let untraced = untraced::sentence(log, messages.ticks, end == End::Replaced);
-    Ok(Traced { sites: messages.sites, exit, accesses, untraced, notes })
+    Ok(Traced { sites: messages.sites, exit, accesses, skipped, untraced, notes })
 }

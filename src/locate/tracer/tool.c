@@ -85,7 +85,7 @@ static Bool is_tracing, is_child, is_replacing;
 static ULong ticks_before[2]; /* of the programs that this one replaced */
 static ULong failed_map; /* bytes of the largest map that the program could not get */
 static const HChar *from_function;
-static ULong max_accesses, accesses;
+static ULong max_accesses, accesses, skipped; /* the last before the trace began */
 static Record records[RECORDS];
 static UInt recorded, wanted; /* records, and the number at which they are counted */
 static IRSB *block; /* that is being translated */
@@ -281,7 +281,7 @@ static void read_ticks(ULong *own, ULong *children) {
 
 /* A later report, after an `exec` that failed, replaces this one. */
 static void report(ULong reason) {
-    ULong end[] = { 0, reason, 0, 0, failed_map };
+    ULong end[] = { 0, reason, 0, 0, failed_map, skipped };
     if (socket < 0) return;
     read_ticks(&end[2], &end[3]);
     end[2] -= ticks_before[0], end[3] -= ticks_before[1];
@@ -304,7 +304,7 @@ static void check_limits(void) {
 }
 
 static VG_REGPARM(3) void record(Site *site, Addr address, ULong value) {
-    if (UNLIKELY(!is_tracing)) return;
+    if (UNLIKELY(!is_tracing)) { skipped++; return; }
     records[recorded++] = (Record){ site, address, value };
     if (UNLIKELY(recorded == wanted)) check_limits();
 }

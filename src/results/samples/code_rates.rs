@@ -7,7 +7,7 @@
 //! | local, random | Apex-Map | memory of the site |
 //! | chain, pointer | `apex_map.chains` with one chain | memory of the site |
 
-use crate::samples::cells::single_points;
+use crate::samples::cells::{Cell, single_points};
 use crate::samples::groups::SampleGroup;
 use crate::samples::{Samples, ascending};
 use crate::table::columns::{ALPHA, BLOCK};
@@ -22,6 +22,8 @@ use std::collections::BTreeMap;
 const MEMORY: &str = "memory_words";
 const STRIDE: &str = "stride_words";
 const REGION: &str = "region_bytes";
+/// Multiples of this number of words reach few sets of a cache: costs of programs whose lines displace each other.
+pub const DISPLACING_STRIDE: f64 = 2048.0;
 /// Memory up to which the size of pages changes little: second-level TLBs hold 512 base pages or more.
 const ANY_PAGES_BYTES: f64 = (2 << 20) as f64;
 /// Words of a stride below which the size of pages changes little: a base page has at least 8 such reads.
@@ -72,6 +74,9 @@ impl Map {
         let mut cells = group.samples.cells(&names)?;
         // Points that differ in another parameter have no common rate.
         cells.retain(|cell| single_points([cell], &names).is_ok());
+        // Lines of such strides displace each other.
+        let displaces = |cell: &Cell| cell.by[0].as_f64().is_some_and(|stride| stride % DISPLACING_STRIDE == 0.0);
+        cells.retain(|cell| role != Role::Strided || !displaces(cell));
         let ranks = group.samples.first_value("ranks").and_then(|value| value.as_f64()).unwrap_or(1.0);
         let per_rank = if group.headline.ends_with("_per_rank") { 1.0 } else { ranks };
         let axes = [0, 1].map(|axis: usize| ascending(cells.iter().filter_map(|cell| cell.by[axis].as_f64())));
