@@ -145,6 +145,7 @@ struct Predictor<'a> {
 struct Wanted<'a> {
     x: Vec<f64>,
     parameters: Vec<(&'static str, f64)>,
+    /// The kernel's headline per rate of the model.
     factor: f64,
     other: Option<&'a Machine>,
 }

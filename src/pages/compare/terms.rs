@@ -49,6 +49,7 @@ pub struct LeadingTerm {
 }
 
 impl TermPair {
+    /// The index is [`LeadingTerm::term`].
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.terms.iter().copied().chain([UNEXPLAINED])
     }

@@ -22,6 +22,7 @@ pub struct Verdict {
     pub without_interval: Vec<usize>,
     /// Points that both have and that at least one did not finish.
     pub unfinished: usize,
+    /// Smallest and largest ratio, with their points.
     pub extremes: [(usize, f64); 2],
 }
 

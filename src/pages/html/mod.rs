@@ -51,6 +51,7 @@ pub struct Picture {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PictureRow {
     pub cells: Vec<String>,
+    /// `x y` in the figure
     pub at: String,
 }
 

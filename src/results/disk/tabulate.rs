@@ -143,8 +143,6 @@ impl Tabulation {
             self.sample;
         self.builder.set_word(key, &sample.key);
         self.add_point(&sample.point);
-        self.set_numbers(&[load, elsewhere, seconds], [sample.load, sample.pages_elsewhere, sample.seconds]);
-        let [_, outputs] = self.kernels.get_mut(&sample.point.kernel).expect("added with the point");
         let table = &mut self.builder;
         table.set_word(status, sample.status.name());
         if !sample.message.is_empty() {
@@ -154,6 +152,9 @@ impl Tabulation {
         table.set_integer(block, u64::from(sample.block));
         table.set_integer(repetition, u64::from(sample.repetition));
         table.set_number(unix_seconds, sample.unix_seconds);
+        self.set_numbers(&[load, elsewhere, seconds], [sample.load, sample.pages_elsewhere, sample.seconds]);
+        let [_, outputs] = self.kernels.get_mut(&sample.point.kernel).expect("added with the point");
+        let table = &mut self.builder;
         for (index, (name, value)) in sample.outputs.iter().enumerate() {
             let column = cached_column(outputs, index, name, || table.column(name));
             table.set_value(column, value);

@@ -19,6 +19,7 @@ pub fn section(comparison: &Comparison) -> Option<Value> {
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
+    /// Empty if a card does not contain the number.
     pub values: Vec<String>,
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,

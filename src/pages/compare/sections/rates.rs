@@ -76,6 +76,7 @@ impl Rates {
         (!self.rates.is_empty()).then(|| self.rates.remove(0))
     }
 
+    /// `has_lead`: the first screen has the first picture.
     pub fn section(&self, has_lead: bool) -> Option<Value> {
         let (rates, efficiencies, omitted) = (&self.rates, &self.efficiencies, &self.omitted);
         (has_lead || !rates.is_empty())
