@@ -3,8 +3,7 @@
 //! The panic hook only stores the panic, and the code that catches it prints the message, so nothing is printed twice. A panic
 //! that cannot be caught, such as a second one in a destructor, ends the program with the same message.
 
-use crate::error::Error;
-use crate::terminal::note;
+use crate::{error::Error, terminal::note};
 use arrayvec::ArrayString;
 use nix::sys::resource::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};

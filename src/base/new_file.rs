@@ -1,5 +1,4 @@
-//! Atomic replacement of files: written completely under a temporary name, then renamed. Names are never reused and links never
-//! followed, because other users may write to the same folder.
+//! Atomic replacement of files. Names are never reused and links never followed, because others may write to the same folder.
 
 #![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_user_file` opens old ones")]
 

@@ -11,8 +11,7 @@ const MAX_ITEMS_PER_THREAD: usize = 2;
 /// The channels of a worker thread: items to it, results from it.
 type Thread<T, R> = (SyncSender<T>, Receiver<R>);
 
-/// Applies a worker's function to items in parallel, with at most two items per thread in memory. The calling thread creates
-/// the items and takes the results, both in order, until `take_result` fails.
+/// The calling thread creates the items, at most two per thread, and takes the results, both in order, until `take_result` fails.
 pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     items: impl IntoIterator<Item = T>,
     new_worker: impl Fn() -> W + Sync,

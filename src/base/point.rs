@@ -1,8 +1,7 @@
 //! The parameters of one run, with the names of the papers.
 
 use crate::error::{self, Error};
-use crate::name_lookup::suggest;
-use crate::units::plural;
+use crate::{name_lookup::suggest, units::plural};
 use arrayvec::ArrayString;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};

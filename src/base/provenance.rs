@@ -146,8 +146,7 @@ impl Host {
     }
 }
 
-/// Returns the name of a type of nodes: `Example CPU, 2 packages, 64 cores, 2 NUMA nodes, last cache 32 MiB, 256 GiB`. Nodes with
-/// equal names count as equal. `memory_bytes` is 0 if unknown.
+/// `Example CPU, 2 packages, 64 cores, 2 NUMA nodes, last cache 32 MiB, 256 GiB`. `memory_bytes` is 0 if unknown.
 pub fn node_type(
     cpu_model: &str,
     processors: &Processors,

@@ -34,8 +34,7 @@ pub enum Reservation {
     Partial { measured: usize, planned: usize },
 }
 
-/// Returns each reservation of several statements once, in order, with the number of statements that have it. Ratios to another
-/// model are one reservation, with their range.
+/// Each reservation of several statements once, in order, with their number. Ratios to another model join, with their range.
 #[must_use]
 pub fn count<'a>(statements: impl Iterator<Item = &'a [Reservation]>) -> Vec<(String, usize)> {
     type Count = (String, usize, Option<(f64, f64)>);

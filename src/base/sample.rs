@@ -1,11 +1,8 @@
 //! The lines of a worker, one JSON object each, which the driver keeps in the journal in the order of their arrival.
 
-use crate::disturbance::Facts;
-use crate::other_output::OtherOutput;
-use crate::place::PlacementOrder;
 use crate::point::{Point, Value};
 use crate::provenance::{Host, MemoryPlacement, Placement, PlainNode};
-use crate::units::plural;
+use crate::{disturbance::Facts, other_output::OtherOutput, place::PlacementOrder, units::plural};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

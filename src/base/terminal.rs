@@ -1,5 +1,4 @@
-//! All writing to standard output, where a failure is an error, and of notes and progress to standard error, where failures are
-//! ignored: a closed terminal, an unread pipe or a full disk ends no measurement.
+//! Output. A failure on standard output is an error; on standard error it is ignored: a closed terminal ends no measurement.
 
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
@@ -23,8 +22,7 @@ pub fn print_styled(text: &str) -> Result<()> {
     write_output(|out| out.write_all(text.as_bytes()))
 }
 
-/// Returns whether the user can answer: standard input is a terminal, and this program is not in its background, where the
-/// system stops programs that read.
+/// Standard input is a terminal, and this program is not in its background, where the system stops programs that read.
 pub fn can_answer() -> bool {
     let is_behind = || unistd::tcgetpgrp(io::stdin()).is_ok_and(|group| group != unistd::getpgrp());
     io::stdin().is_terminal() && !is_behind()

@@ -38,8 +38,7 @@ impl Surroundings for Cluster {
         SiteSettings { machine, workers, environment, origins }
     }
 
-    /// That of the result's earlier jobs, the site file's, the cluster's in a Slurm allocation, or the cluster's from the batch system of
-    /// jobs. Login nodes of one cluster have different names, so the cluster's name is preferred to the host's.
+    /// Login nodes of one cluster have different names, so the cluster's name is preferred to the host's.
     fn machine_name(&self, sweep: &Sweep, result: &Path, consent: Consent) -> Option<String> {
         name_from_jobs(result).or_else(|| self.site.file.machine.clone()).or_else(name_from_allocation).or_else(|| {
             if !self.submits && sweep.launch.submit.is_none() {

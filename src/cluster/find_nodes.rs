@@ -1,9 +1,7 @@
 //! Finds the nodes of `--each-node`.
 
-use crate::batch::nodes::ListedNode;
-use crate::cluster::Cluster;
-use crate::jobs;
 use crate::jobs::partition::{Listing, list_nodes};
+use crate::{batch::nodes::ListedNode, cluster::Cluster, jobs};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
@@ -11,8 +9,7 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_run::campaign::{Campaign, Request, each_node::EachNode};
 use apexmap_run::launch::{HostsSource, allocation, hosts};
 
-/// The nodes of `--hosts`, `--hostfile` or the sweep, else those of the partition of its jobs, else those of this allocation. Nodes
-/// that cannot run jobs are named and left out.
+/// Those of the flags or the sweep, else of its partition, else of this allocation. Unusable ones are named and left out.
 pub fn find(cluster: &Cluster, request: &Request) -> Result<EachNode> {
     let empty_request = Request { each_node: Some(EachNode::default()), ..request.clone() };
     let base = cluster.planner(&empty_request).plan()?;

@@ -28,7 +28,6 @@ mod query;
 mod report;
 mod run;
 mod run_command;
-mod run_trial;
 mod selection;
 mod show;
 mod site;

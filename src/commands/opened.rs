@@ -1,5 +1,4 @@
-//! Opens a result that a user names: a folder, its `samples.parquet`, an archive of `apexmap archive`, a report, or the printed rates of a
-//! published machine.
+//! Opens what a user names: a result's folder, `samples.parquet`, archive or report, or the printed rates of a published machine.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::TemporaryFolder;

@@ -88,8 +88,7 @@ impl Progress {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// The samples, the remaining time, and the points done; with a budget, which is seldom needed to its end, its passed time and
-    /// the points that have a sample.
+    /// With a budget, which is seldom needed to its end: its passed time, and the points that have a sample.
     fn counts(&self, left: f64, samples: f64) -> String {
         let (elapsed, left) = (self.elapsed_seconds(), describe_seconds(left));
         if let Some(budget) = self.repeat.budget_seconds {

@@ -1,15 +1,18 @@
 //! `apexmap run`: measures the missing points of a sweep, then draws figures and writes the report.
 
 use super::conclude::{Shown, conclude, display, draw_interrupted, nothing_to_do};
-use super::{card::CardArguments, run_command::CommandOptions, run_trial};
+use super::{card::CardArguments, run_command::CommandOptions};
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::interrupt::Interrupt;
+use apexmap_base::terminal::print;
 use apexmap_cluster::cluster::Cluster;
 use apexmap_cluster::find_nodes;
 use apexmap_cluster::jobs::{self, JobRequest, measure};
 use apexmap_cluster::site::Site;
 use apexmap_measure::provenance;
+use apexmap_pages::report::placement;
 use apexmap_results::disk::Folder;
-use apexmap_run::campaign::{Conduct, Request, local, trust::Consent};
+use apexmap_run::campaign::{Conduct, Request, local, starter::Starter, trial, trust::Consent};
 use apexmap_run::sweep::submit_table::{Jobs as Division, SubmitTable};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -79,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return measure::run(&arguments.request, path, &|plan| display(plan, None));
     }
     if arguments.trial {
-        return run_trial::run(&arguments.request, Consent::from_flag(arguments.trust));
+        return run_trial(&arguments.request, Consent::from_flag(arguments.trust));
     }
     if arguments.fail_if.contains(&FailIf::SlowNode) && !arguments.each_node {
         return Err(Error::input("--fail-if slow-node needs --each-node, which compares nodes", "add --each-node"));
@@ -176,4 +179,23 @@ impl SubmitArguments {
 fn parse_hours(text: &str) -> Result<f64, String> {
     let hours = text.parse::<f64>().ok().filter(|hours| hours.is_finite() && *hours > 0.0);
     hours.ok_or_else(|| "write a number greater than 0".to_owned())
+}
+
+/// Runs the largest launch of a sweep for a few seconds, to test it before a long run.
+fn run_trial(request: &Request, consent: Consent) -> Result<()> {
+    let request = Request { consent, ..request.clone() };
+    let campaign = Cluster::load()?.planner(&request).plan()?;
+    if let Some(other) = campaign.other_sweep()? {
+        return Err(Error::input(
+            format!("{} holds the result of another sweep, {other}", campaign.folder.display()),
+            "name another folder with --out, or use apexmap run --replace, which keeps that result",
+        ));
+    }
+    let Some(size) = trial::largest_launch(&campaign) else { return print("the sweep has no point\n") };
+    let starter = Starter::check(&campaign)?;
+    let interrupt = Interrupt::catch();
+    let trial = trial::carry_out(&campaign, size, &starter, &|plan| display(plan, None), &|| interrupt.check())?;
+    print(&trial::describe(&trial.launch, &trial.samples))?;
+    let warnings = placement::warnings(&trial.manifest, &trial.samples);
+    warnings.iter().try_for_each(|text| print(&format!("warning: {text}\n")))
 }

@@ -159,8 +159,7 @@ fn shorten(command: &str) -> String {
     if command.chars().count() > MAX_TITLE { cut() } else { command.to_owned() }
 }
 
-/// The question about these parameters and its answer: the least and the most of a value, or of the wall time. The places of more than
-/// two parameters would be too long a sentence.
+/// The least and the most of a value, or of the wall time. The places of more than two parameters would be too long a sentence.
 fn answer(varied: &[String], value: Option<&Value>) -> Table {
     let column = match value.map(|value| value.clone().try_into::<ValueSpec>()) {
         None => "seconds".to_owned(),

@@ -45,8 +45,7 @@ impl Selection {
         Ok(chosen)
     }
 
-    /// Completes the help of an error: a condition that it suggests replaces those of the user about the same name and is joined to the
-    /// others, and `RESULT` is the result.
+    /// A condition that the help suggests replaces the user's about the same name and joins the others; `RESULT` is the result.
     pub fn complete(&self, error: Error, result: &Path) -> Error {
         let path = result.display().to_string();
         if self.conditions.is_empty() {

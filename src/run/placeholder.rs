@@ -30,8 +30,7 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String
         .collect()
 }
 
-/// Builds the arguments of a command; `None` if a placeholder has no value. One that is a whole argument becomes one argument per
-/// value; inside an argument, the values are joined by commas.
+/// `None` if a placeholder has no value. A whole argument becomes one per value; inside an argument, commas join the values.
 pub fn expand_arguments<T: AsRef<str>>(
     texts: &[T],
     value: impl Fn(&str) -> Option<Vec<String>>,

@@ -9,9 +9,8 @@ mod parse;
 
 pub use dimensions::Dimension;
 
-use crate::error::Result;
-use crate::point::Value;
-use crate::units::Unit;
+use crate::{error::Result, point::Value, units::Unit};
+use parse::Advise;
 use std::ops::Range;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,11 +111,7 @@ impl Condition {
     }
 
     /// Parses like [`Condition::parse`]. `advise` replaces the list of all known names in the help about an unknown one.
-    pub fn parse_with_advice(
-        text: &str,
-        known_names: &[(&str, NameType)],
-        advise: &dyn Fn(&str) -> String,
-    ) -> Result<Self> {
+    pub fn parse_with_advice(text: &str, known_names: &[(&str, NameType)], advise: Advise) -> Result<Self> {
         parse::parse(text, 0, known_names, Type::Truth, Some(advise))
     }
 
@@ -125,8 +120,7 @@ impl Condition {
         &self.names
     }
 
-    /// Returns whether the condition is true for a point. `None` if that depends on a parameter that the point does not have,
-    /// or has with another type: `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
+    /// Whether the condition is true for a point; `None` if that depends on a parameter that it lacks or has with another type.
     pub fn is_true_for(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         self.evaluate(lookup, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }
@@ -183,12 +177,7 @@ impl Formula {
     }
 
     /// Parses the part of an equation from the byte `start` on. Places in errors are those in the whole text.
-    pub fn parse_from(
-        text: &str,
-        start: usize,
-        known_names: &[(&str, NameType)],
-        advise: &dyn Fn(&str) -> String,
-    ) -> Result<Self> {
+    pub fn parse_from(text: &str, start: usize, known_names: &[(&str, NameType)], advise: Advise) -> Result<Self> {
         parse::parse(text, start, known_names, Type::Number, Some(advise)).map(Self)
     }
 

@@ -39,8 +39,7 @@ pub struct JobRequest {
     pub retry_failed: bool,
 }
 
-/// Submits a job for each part of the campaign with missing points, and prints the ids. A dry run prints the scripts. Returns the
-/// campaign for the nodes of its jobs if no point is missing.
+/// Submits a job for each part with missing points; a dry run prints the scripts. Returns the campaign if no point is missing.
 pub fn submit(
     campaign: Campaign,
     cluster: &Cluster,

@@ -25,8 +25,7 @@ pub enum Comparison {
     },
 }
 
-/// Compares before the first job of a campaign. Modules and variables are set in a shell only if they come from the user's flags or
-/// the site file, not from the sweep.
+/// Before the first job. A shell gets only modules and variables of the user's flags or the site file, not of the sweep.
 pub fn check(campaign: &Campaign, options: &SubmitTable) -> Result<()> {
     if campaign.plan.context.transport != TransportKind::Mpi {
         return Ok(());

@@ -2,8 +2,7 @@
 
 use super::part::{PartJob, format_hours, sum_hours};
 use crate::batch::{self, Template};
-use crate::cluster::Cluster;
-use crate::site::Site;
+use crate::{cluster::Cluster, site::Site};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;

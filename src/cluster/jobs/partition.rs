@@ -1,9 +1,8 @@
 //! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
 
 use super::{options::job_options, part::Part};
-use crate::batch::System;
 use crate::batch::nodes::{Limits, NodeTable};
-use crate::cluster::Cluster;
+use crate::{batch::System, cluster::Cluster};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};

@@ -46,8 +46,7 @@ pub struct LimitRule {
     pub max_nodes: Option<usize>,
 }
 
-/// Parses and checks a site file. Relative paths become absolute: they start in the file's folder, or with `~/` in the user's home.
-/// An error has the place.
+/// Relative paths become absolute: they start in the file's folder, or with `~/` in the user's home. An error has the place.
 pub fn parse(text: &str, path: &Path) -> Result<toml::Table> {
     let page = TomlSource { path, text, examples: EXAMPLES };
     let file: SiteFile = toml::from_str(text).map_err(|error| page.parse_error(&error))?;

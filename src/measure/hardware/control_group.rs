@@ -127,8 +127,7 @@ fn mounts(system: &dyn SystemFiles) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// How many processes the system has killed because memory ran out, on this machine and in the control groups of this process. The
-/// result is a sum: it rises whenever one of the counts rises. `None` if the system has no such count.
+/// Kills because memory ran out, of this machine plus those of this process's control groups; `None` if the system has no count.
 pub fn memory_kills(system: &dyn SystemFiles) -> Option<u64> {
     let count = |file: &str| {
         let text = system.text(file)?;

@@ -29,8 +29,7 @@ impl fmt::Display for CoreKind {
 /// Smallest ratio of the capacities of two kinds. Capacities within a kind differ with the quality of the silicon, and not in the
 /// same way on two machines. The Linux scheduler `scx` uses this factor too (sched-ext/scx#2134).
 const CAPACITY_GAP: f64 = 1.5;
-/// Smallest ratio of two kinds. The favoured cores of a kind are up to some 5 % faster than the others. hwloc uses this tolerance
-/// too.
+/// Smallest ratio of two kinds, as in hwloc. The favoured cores of a kind are up to some 5 % faster than the others.
 const CLOCK_GAP: f64 = 1.1;
 
 /// Empty if there is only one kind. `parts` has the ARM part of each hardware thread that reports one.

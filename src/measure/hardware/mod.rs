@@ -7,16 +7,14 @@ mod model;
 mod pages;
 mod place;
 mod processors;
-mod sizes;
 
-pub use control_group::Throttling;
-pub use control_group::memory_kills;
+pub use control_group::{Throttling, memory_kills};
 pub use files::{FilesBelow, SystemFiles, this_system};
 pub use kinds::CoreKind;
+pub use pages::{base_page_bytes, huge_page_bytes, line_words, reported_line_bytes};
 pub use pages::{memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
 pub use place::{PlacementOrder, place_ranks};
 pub use processors::HardwareThread;
-pub use sizes::{base_page_bytes, huge_page_bytes, line_words, reported_line_bytes};
 
 use control_group::Limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,8 +145,7 @@ impl Hardware {
         nodes.into_iter().map(|(node, cores)| (node, self.limit_by_quota(cores.len()))).collect()
     }
 
-    /// The number of different values, or `None` without any. Hardware threads without a value do not count: the system does not
-    /// report those that were offline at its start.
+    /// `None` without any. Hardware threads that were offline at the system's start have no value and do not count.
     pub fn count_distinct<'a, T: Ord>(&'a self, value: impl Fn(&'a HardwareThread) -> Option<T>) -> Option<usize> {
         let values: BTreeSet<T> = self.threads.iter().filter_map(value).collect();
         Some(values.len()).filter(|&count| count > 0)

@@ -30,8 +30,7 @@ const NAME_FIELDS: [&[&str]; 10] = [
     &["Processor"],
 ];
 
-/// As `lscpu` prints it. A processor without a name gets its numbers, or else the name of the architecture. Several ARM parts are
-/// joined by `+`.
+/// As `lscpu` prints it; without a name, its numbers or the architecture. Several ARM parts are joined by `+`.
 pub fn cpu_model(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in parts.values().map(|part| part.name()) {

@@ -1,9 +1,9 @@
-use super::base_page_bytes;
-use super::files::{NODE_FOLDER, SystemFiles, parse_list};
+use super::files::{NODE_FOLDER, SystemFiles, parse_list, this_system};
 use nix::libc;
+use nix::unistd::{SysconfVar, sysconf};
 use std::collections::BTreeMap;
 use std::ptr::null;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// NUMA nodes with memory that this process may use, ascending. Empty if the system does not report them.
@@ -77,8 +77,7 @@ pub struct MemoryArea {
     pub page_bytes: u64,
 }
 
-/// Read no earlier than this call. Reading makes the system walk all of the process's memory, so ranks that call at the same time
-/// share one reading.
+/// Read no earlier than this call. Reading walks all of the process's memory, so ranks that call together share one reading.
 pub fn memory_areas() -> Option<Arc<[MemoryArea]>> {
     static LATEST: Mutex<Option<(Instant, Arc<[MemoryArea]>)>> = Mutex::new(None);
     let called = Instant::now();
@@ -111,4 +110,30 @@ fn parse_areas(smaps: &str) -> Arc<[MemoryArea]> {
         }
     }
     areas.into()
+}
+
+/// The largest line of the first processor's caches counts; 8 (64 bytes) if the system does not report it.
+pub fn line_words() -> usize {
+    static WORDS: OnceLock<usize> = OnceLock::new();
+    *WORDS.get_or_init(|| reported_line_bytes(&this_system()).unwrap_or(64) as usize / 8)
+}
+
+pub fn reported_line_bytes(system: &dyn SystemFiles) -> Option<u64> {
+    const CACHES: &str = "sys/devices/system/cpu/cpu0/cache";
+    let caches = system.numbered_entries(CACHES, "index").into_iter();
+    let line = |cache| system.read_number::<u64>(&format!("{CACHES}/index{cache}/coherency_line_size"));
+    caches.filter_map(line).filter(|bytes| bytes.is_power_of_two() && (16..=4096).contains(bytes)).max()
+}
+
+/// 4 KiB, 16 KiB or 64 KiB.
+pub fn base_page_bytes() -> u64 {
+    let bytes = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
+    bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(4 << 10)
+}
+
+/// As reported, or what one page of a page table maps: 2 MiB with base pages of 4 KiB, 512 MiB with 64 KiB.
+pub fn huge_page_bytes() -> u64 {
+    let reported =
+        (&this_system() as &dyn SystemFiles).read_number("sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    reported.unwrap_or_else(|| base_page_bytes() / 8 * base_page_bytes())
 }

@@ -65,8 +65,7 @@ fn siblings(system: &dyn SystemFiles, number: usize, names: [&str; 2]) -> Option
     names.iter().find_map(|name| system.read_set(&path(&format!("{name}_list")), &path(name)))
 }
 
-/// The package's number if these tell the packages apart, otherwise its first hardware thread. Firmware may give several packages
-/// one number, or none.
+/// The package's number, or its first hardware thread if firmware gives several packages one number, or none.
 fn read_packages(system: &dyn SystemFiles, threads: &[usize]) -> Vec<Option<usize>> {
     let package = |&number: &usize| {
         let reported = system.read_number(&format!("{CPU_FOLDER}/cpu{number}/topology/physical_package_id"));

@@ -1,10 +1,8 @@
 //! Checks of a campaign before it runs: the result folder, memory and NUMA nodes.
 
 use super::Campaign;
-use crate::drive::cost;
 use crate::drive::plan::{Entry, largest_memory};
-use crate::launch::LocalMachine;
-use crate::sweep::Machine;
+use crate::{drive::cost, launch::LocalMachine, sweep::Machine};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::terminal::note;

@@ -1,7 +1,6 @@
 //! `--each-node`: every node runs all points of a sweep alone, so that slow nodes show.
 
-use crate::drive::plan::Entry;
-use crate::sweep::Sweep;
+use crate::{drive::plan::Entry, sweep::Sweep};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{MAX_NODE_NAME, NODE, NodeName, Point};
 use apexmap_results::disk::Folder;
@@ -41,8 +40,7 @@ impl EachNode {
         self.names.is_empty()
     }
 
-    /// Gives the sweep each of its points once per node, and its budget once per node. Nodes with samples in the result `folder` stay
-    /// in the plan, even if they are down now.
+    /// Each point and the budget count once per node. Nodes with samples in `folder` stay in the plan, even if they are down now.
     pub fn apply(&self, sweep: &mut Sweep, ranks_per_node: Option<usize>, folder: Option<&Path>) -> Result<()> {
         if self.is_empty() {
             return Ok(());

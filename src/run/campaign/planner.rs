@@ -3,10 +3,9 @@
 use super::trust::{self, Consent};
 use super::{Campaign, Replaced, Request, SiteSettings, simulated, worker};
 use crate::drive::plan::{Context, Plan};
-use crate::drive::simulation::Simulation;
-use crate::launch::HostsSource;
 use crate::launch::hosts::{self, Hosts};
 use crate::sweep::{Machine, Sweep, ready, values::MAX_POINTS};
+use crate::{drive::simulation::Simulation, launch::HostsSource};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;

@@ -18,8 +18,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Time limit for a launch to end after its last sample.
-/// MPICH 4.0 sometimes hangs in MPI_Finalize after all work is done.
+/// For the end of a launch after its last sample. MPICH 4.0 sometimes hangs in MPI_Finalize after all work is done.
 const END_LIMIT: Duration = Duration::from_secs(15);
 /// Longest line of a worker in bytes, without the parts that grow with the number of ranks.
 const LINE_LIMIT: usize = 1 << 20;

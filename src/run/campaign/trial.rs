@@ -1,9 +1,8 @@
 //! A trial: runs the largest launch of a sweep for a few seconds before the sweep.
 
 use super::{Campaign, Conduct, Display, starter::Starter};
-use crate::drive::faults::FailedPoint;
 use crate::drive::plan::{Plan, Progress, uses_remote_memory};
-use crate::sweep::Sweep;
+use crate::{drive::faults::FailedPoint, sweep::Sweep};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::provenance::Placement;

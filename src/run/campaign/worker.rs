@@ -1,7 +1,6 @@
 //! Finds the worker of a campaign, and asks it for its description.
 
-use crate::drive::plan::WorkerInfo;
-use crate::sweep::Sweep;
+use crate::{drive::plan::WorkerInfo, sweep::Sweep};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::interrupt::Interrupt;
 use apexmap_base::process::{Output, Process, this_program};

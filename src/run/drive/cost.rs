@@ -161,8 +161,7 @@ pub fn filling(point: &Point) -> f64 {
     kernels::find(&point.kernel).map_or(0.0, |kernel| kernel.memory(point) as f64 / 1e9)
 }
 
-/// The longest time in seconds that a rank at this point may give no sign of life. It reports nothing while its clock runs, and only
-/// the first rank reports how far its memory is filled.
+/// In seconds. A rank reports nothing while its clock runs, and only the first one reports how far its memory is filled.
 pub fn longest_silence(context: &Context, point: &Point) -> f64 {
     /// Factor of a slow machine over the rough estimate: 250 ns per operation.
     const SLOWNESS: f64 = 5.0;
@@ -177,8 +176,7 @@ pub fn longest_silence(context: &Context, point: &Point) -> f64 {
         + oversubscription_cost(context, point.ranks)
 }
 
-/// The additional wall time of a sample if more ranks of MPICH run on this machine than it has hardware threads. They wait without
-/// yielding their core, so every barrier lasts until each rank had its turn.
+/// Of a sample. Ranks of MPICH wait without yielding their core, so every barrier lasts until each rank had its turn.
 pub fn oversubscription_cost(context: &Context, ranks: usize) -> f64 {
     /// Number of gathers, broadcasts and barriers in a sample (a rough number), and a turn of Linux's scheduler in seconds. Eight
     /// kernels of MPICH 4.0 on 16 ranks of two cores took 12 s.

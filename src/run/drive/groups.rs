@@ -161,8 +161,7 @@ pub fn messaging_variables(launch_variables: &[(String, String)]) -> BTreeMap<St
     variables.filter(|(name, _)| MESSAGING.iter().any(|prefix| name.starts_with(prefix))).collect()
 }
 
-/// The types of nodes that a result has samples on, and those that the user has read about. Samples of unlike nodes do not count
-/// together.
+/// Types of nodes with samples, and those that the user has read about. Samples of unlike nodes do not count together.
 #[derive(Debug, Default)]
 pub struct NodeTypes {
     sampled: BTreeSet<String>,

@@ -1,8 +1,7 @@
 //! The plan: all points of a sweep with their keys, and the samples that a result already has.
 
 use super::simulation::Simulation;
-use crate::launch::LauncherEntry;
-use crate::sweep::memory;
+use crate::{launch::LauncherEntry, sweep::memory};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Status};
@@ -293,8 +292,7 @@ pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     plan.by_size().iter().map(|(&size, entries)| launch_memory(plan, size, entries)).max().unwrap_or((0, 0))
 }
 
-/// Whether a run of this point gets, puts or accumulates in a window, which not every network and MPI library supports. Memory shared
-/// by the ranks of one node is not a window.
+/// In a window, which not every network and MPI library supports. Memory shared by the ranks of one node is none.
 pub fn uses_remote_memory(point: &Point) -> bool {
     kernels::find(&point.kernel).is_ok_and(|kernel| kernel.windows.are_opened(point))
 }

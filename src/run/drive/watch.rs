@@ -56,8 +56,7 @@ impl Watch {
         }
     }
 
-    /// The last samples: `no sign of disturbance in 20 samples`; `None` before the first. This takes time from the ranks on the same
-    /// machine, so call it only to show it.
+    /// `no sign of disturbance in 20 samples`; `None` before the first. It takes time from the ranks, so call it only to show it.
     pub fn health_line(&self) -> Option<String> {
         let reference = Reference::from_facts(&self.facts);
         let mut health = Health::default();
@@ -75,8 +74,7 @@ pub trait Watcher {
     fn begin(&mut self, _launches: &[OpenLaunch], _repeat: Repeat, _failed: usize) {}
     fn report_launch(&mut self, _launch: &str, _block: u32, _size: LaunchSize, _points: usize) {}
     fn report_placement(&mut self, _launch: &Launch) {}
-    /// Reports that a run of this point begins. `values` are the times of the point's samples in this block so far, or what a
-    /// command printed.
+    /// `values` are the times of the point's samples in this block so far, or what a command printed.
     fn report_start(&mut self, _point: &Point, _values: &[f64]) {}
     fn report_progress(&mut self, _phase: Phase, _share: Option<f64>) {}
     /// Reports the state of a run on simulated ranks: its messages so far, and the virtual time in seconds.

@@ -13,7 +13,6 @@ pub fn entry() -> LauncherEntry {
 
 const ID: &str = "custom";
 
-/// The placeholders of a command.
 /// `arguments` is the last one, because [`escape_argument`] leaves it out.
 pub const PLACEHOLDERS: &[&str] = &["ranks", "nodes", "ranks_per_node", "hosts", "worker", "arguments"];
 

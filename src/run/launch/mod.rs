@@ -99,8 +99,7 @@ pub struct LaunchJob {
     pub ranks_per_node: Option<usize>,
     /// Hosts to place ranks on, in this order; the launcher's default if empty.
     pub hosts: Vec<String>,
-    /// The order of cores for the ranks of a node, one of the launcher's [`places`](Launcher::places); the launcher's default if
-    /// absent.
+    /// One of the launcher's [`places`](Launcher::places), or its default.
     pub place: Option<PlacementOrder>,
     /// Names of environment variables that change how messages are sent. Ranks on all nodes must get their values.
     pub variables: Vec<String>,

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// A family of MPI libraries with a common way of starting ranks. Libraries of the MPICH family share their binary interface
-/// (<https://www.mpich.org/abi/>).
+/// Libraries that start ranks alike. Those of the MPICH family share their binary interface (<https://www.mpich.org/abi/>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     OpenMpi,
@@ -30,8 +29,7 @@ pub struct Mpi {
     version: String,
 }
 
-/// Words in descriptions of libraries (MPI_Get_library_version) and launchers (`mpirun --version`), the most specific first.
-/// `CRAY MPICH` contains `MPICH`, for example.
+/// Words in MPI_Get_library_version and `mpirun --version`, the most specific first: `CRAY MPICH` contains `MPICH`.
 const NAMES: [(&str, &str, Family); 8] = [
     ("Open MPI", "Open MPI", Family::OpenMpi),
     ("OpenRTE", "Open MPI", Family::OpenMpi),

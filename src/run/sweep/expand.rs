@@ -341,8 +341,7 @@ impl RefusedPoints {
         for (point, refusal) in &self.first {
             message.push_str(&format!(":\n{refusal}\n(at {})", point_label(point, |_| true)));
         }
-        // Suggest a condition from the parameters that are at fault and that the sweep varies, because these distinguish the
-        // points.
+        // The parameters at fault that the sweep varies distinguish the points.
         let is_named = |name: &str| name == "kernel" || refusal.names.contains(&name);
         let mut varied: Vec<&Column> = grids.iter().flat_map(AxisGrid::columns).filter(|c| is_named(&c.name)).collect();
         varied.sort_by_key(|column| (std::cmp::Reverse(column.settings.len()), column.name == "kernel"));

@@ -27,8 +27,7 @@ const SIMULATED_RANK_BYTES: u64 = 24 << 10;
 /// Bytes of a rank for each point of its launch.
 const TASK_BYTES: u64 = 3 << 10;
 
-/// The largest number of bytes that the ranks of a launch take on one node. A rank keeps memory for the largest point, once for each
-/// kind of pages. Other memory of a point is freed before the next.
+/// On one node. A rank keeps memory for the largest point, once for each kind of pages; other memory is freed before the next.
 pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
     if transport == TransportKind::Simulated {
         let memory = |point: &Point| kernels::find(&point.kernel).map_or(0, |kernel| kernel.simulated_memory(point));

@@ -63,8 +63,7 @@ pub fn partial(manifest: &Manifest, samples: &Samples) -> Option<Reservation> {
     (measured < planned && samples.has("key")).then_some(Reservation::Partial { measured, planned })
 }
 
-/// The answer to the sweep's question; `None` if the sweep declares none. `samples` are those of the current plan, `plan` has one row
-/// per planned point or none, and `sweep` is the text of its file.
+/// `samples` are those of the current plan, `plan` has one row per planned point or none, and `sweep` is the text of its file.
 pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<Declared>> {
     if let Some(declared) = paired_answer(samples, sweep) {
         return Ok(Some(declared));

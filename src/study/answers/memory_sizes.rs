@@ -51,8 +51,7 @@ pub struct RateStep {
     pub above: f64,
 }
 
-/// The steps, if the samples are of one core of one type of nodes over at least five sizes of memory, with accesses to single words at
-/// uniform addresses (alpha = 1, L = 1). `host` is the measured machine.
+/// If the samples are of one core of one type of nodes over five or more sizes, with uniform accesses to words (alpha = 1, L = 1).
 pub fn answer(samples: &Samples, host: &Host) -> Result<Option<MemorySizes>> {
     let good = samples.good();
     let is_one_core = good.distinct_numbers("ranks") == [1.0] && good.is_constant(NODE_TYPE);

@@ -15,8 +15,7 @@ const MAX_SHARE: f64 = 1.6;
 /// Maximum number of pages of a first-level TLB.
 const MAX_L1_TLB_PAGES: f64 = 256.0;
 
-/// If a cache serves much less than the system reports, its size becomes the measured one, and its origin contains both. Returns a
-/// sentence for each reported number that the measurements do not show.
+/// A cache that serves much less than reported gets the measured size. Returns a sentence for each reported number not shown.
 pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     let mut unseen = caches(card)?;
     for (pages, page) in card.page_sizes() {

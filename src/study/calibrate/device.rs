@@ -76,8 +76,7 @@ fn device_probe(device: &Description, number: NumberName, kernel: &'static Kerne
     Probe::from_number(number, kernel, 1).set("device", device.number)
 }
 
-/// The points whose meaning depends on those of the other probes: random blocks of several lengths, which show the size of a sector,
-/// and those of a region that may lie in the second-level cache.
+/// Random blocks of several lengths, which show the size of a sector, and of a region that may lie in the second-level cache.
 pub fn blocks(device: &Description) -> Vec<Probe> {
     let further = [l2_bandwidth(device), near_blocks(device, LONG_BLOCK)];
     BLOCKS[1..].iter().map(|&words| block(device, words)).chain(further).collect()

@@ -78,8 +78,7 @@ fn sizes_near(place: f64, unit: f64, most: u64) -> impl Iterator<Item = u64> {
     whole.filter(move |&bytes| bytes >= unit as u64 && bytes <= most && !bytes.is_power_of_two())
 }
 
-/// The second stage of a latency staircase: regions around each step that the first stage has put on a card, and for each step of
-/// address translation, pages and the same number of adjacent lines.
+/// Regions around each step of the first stage, and for each step of translation, pages and the same number of adjacent lines.
 pub fn refine(card: &Card, most: u64) -> Vec<Probe> {
     let mut probes = Vec::new();
     for place in places(&lines(card)) {

@@ -162,8 +162,7 @@ fn network() -> Vec<Probe> {
     ]
 }
 
-/// The text of the sweep that measures these probes. `launch` is its `launch` table without the number of launches. Each launch takes
-/// at most two minutes.
+/// `launch` is the sweep's `launch` table without the number of launches. Each launch takes at most two minutes.
 pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     let mut text = format!(
         "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
@@ -306,8 +305,7 @@ fn left_out(probes: &[Probe], card: &Card) -> Option<String> {
     (!names.is_empty()).then(|| format!("not measured: {}; {advice}", names.join(", ")))
 }
 
-/// The second stage: points around the steps of the latency staircase that the first stage shows, and the levels whose regions move
-/// because of these steps. Equal samples give an equal second stage.
+/// Points around the steps that the first stage shows, and the levels that these move. Equal samples give an equal second stage.
 pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
     let mut card = Card::default();
     let of_staircase = |probe: &&Probe| {

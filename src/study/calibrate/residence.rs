@@ -1,5 +1,4 @@
-//! Measures how long other users leave lines in the last cache, from the latency of a region after a time without
-//! reads.
+//! How long other users leave lines in the last cache, from the latency of a region after a time without reads.
 
 use apexmap_base::error::Result;
 use apexmap_measure::kernels::calibrate::memory::residence;

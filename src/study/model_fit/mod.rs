@@ -304,8 +304,7 @@ pub fn described_rate(model: &dyn Model) -> ColumnDescription {
     columns::describe_of(model.about().column, model.about().explains.iter().copied())
 }
 
-/// The bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if none
-/// or several vary, and for a formula, which has no terms.
+/// `latency up to message_bytes = 4096, bandwidth from 16384 on`; `None` unless one variable varies, and for a formula.
 pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
     let [index] = *varying_variables(points) else { return None };
     if model.formula().is_some() {

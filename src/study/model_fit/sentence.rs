@@ -126,8 +126,7 @@ pub fn judge(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> Judge
 }
 
 impl Judgement {
-    /// One sentence about the best fit: `apex_map.surface describes it: 9 % error, but one fitted number is impossible or unknown.`
-    /// `subject` names the measurements if there are several groups.
+    /// `apex_map.surface describes it: 9 % error, but ...`. `subject` names the measurements if there are several groups.
     pub fn headline(&self, model: &str, subject: Option<&String>) -> String {
         let error = format!("{:.0} % error", 100.0 * self.error);
         let name = subject.map_or("it", String::as_str);

@@ -51,8 +51,7 @@ pub struct Turn {
     pub repetition: u32,
 }
 
-/// When a comparison ends: by the width of each ratio's interval relative to the ratio, or the time of all runs in seconds; or only by
-/// the number of runs of each side.
+/// By the width of each interval relative to its ratio or the time of all runs in seconds, or only by the runs of each side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     pub width: f64,
@@ -91,8 +90,7 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
-/// Measures further blocks of pairs. `elapsed` returns the seconds since the start, and `show` gets the pairs before each block. The
-/// complete pairs stay if `run` fails.
+/// `elapsed` returns the seconds since the start, and `show` gets the pairs before each block. Complete pairs stay if `run` fails.
 pub fn measure(
     pairs: &mut Pairs,
     limits: &Limits,

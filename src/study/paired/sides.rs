@@ -46,8 +46,7 @@ impl Measured {
         Self { pairs, values, reference: ReferenceValues::default() }
     }
 
-    /// Measures sides in blocks; the same one twice for the null. `keep` stores a run before the next one is measured, and `show` gets
-    /// the pairs before each block.
+    /// `keep` stores a run before the next one is measured, and `show` gets the pairs before each block.
     pub fn measure(
         &mut self,
         sides: &mut dyn Sides,

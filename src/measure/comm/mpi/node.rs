@@ -82,8 +82,7 @@ impl NodeMemory {
     }
 }
 
-/// Whether the ranks of the node can have `bytes` each where MPI libraries put shared memory: some wait for ever if it is full. Collective
-/// over the node.
+/// Where MPI libraries put shared memory: some wait for ever if it is full. Collective over the node.
 fn has_room(comm: &MpiComm, bytes: usize) -> bool {
     let (node, mut total, mut refusals) = (&comm.node.comm, 0, 0);
     node.all_reduce_into(&(bytes as u64), &mut total, SystemOperation::sum());

@@ -92,8 +92,7 @@ impl Line<'_> {
         self.rows.name == "checks-simulated"
     }
 
-    /// Whether no check before is about one of these printed values. A simulation that tests something new counts again what a model has:
-    /// these are tests of two programs.
+    /// A simulation that tests something new counts again what a model has: these are tests of two programs.
     fn is_new(&self, printed: &[String], kind: Kind, seen: &mut Seen) -> bool {
         let is_simulated = self.is_simulated();
         let mut is_new = |name: &&String| {

@@ -67,8 +67,7 @@ impl<'a> Names<'a> {
         self.place.filter(|_| self.is_column(name)).map_or("", |place| place.table.word(place.row, name))
     }
 
-    /// The printed values in a formula by their full names: `bluegene_table_4.64.bgp_multi_gups`. The name of a row has a second field if
-    /// others have the same first one.
+    /// By full names: `bluegene_table_4.64.bgp_multi_gups`; a row has a second field if others have the same first one.
     pub fn printed_values(&self, formula: &str) -> Vec<String> {
         let full_name = |word: &str| match self.place {
             Some(Place { table, row }) if self.is_column(word) => {

@@ -84,8 +84,7 @@ pub fn burst(call: &Call) -> Result<f64> {
     Ok(mean(rows.iter().map(|[words, ratio]| (ratio * ratio * words).ln()))?.exp())
 }
 
-/// The updates of four cores that queue for locks, relative to one core. Hold and free time come from the other two rows of the Blue
-/// Gene/P paper's Table 2 (b).
+/// Of four cores, relative to one. Hold and free time come from the other two rows of the Blue Gene/P paper's Table 2 (b).
 pub fn lock_rate(call: &Call) -> Result<f64> {
     let (locks, model) = (call.number("locks")?, models::find("random_access.locks")?);
     let rate = |locks: f64, hold: f64, free: f64| model.predict(&[4.0, locks, 2.0], &[hold, free]).value;
