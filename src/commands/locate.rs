@@ -74,7 +74,7 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
-/// Second-level TLBs hold at least so many pages, and usually so many.
+/// Second-level TLBs hold at least, and usually, this number of pages.
 const LEAST_TLB_ENTRIES: u32 = 512;
 const USUAL_TLB_ENTRIES: u32 = 2048;
 

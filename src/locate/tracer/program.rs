@@ -25,7 +25,7 @@ const PROCESSOR: Option<Processor> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Bytes of a program in which the names of functions are looked for.
+/// Bytes of a program that may hold names of functions.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub fn processor() -> Result<&'static Processor> {

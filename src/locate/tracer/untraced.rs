@@ -1,4 +1,4 @@
-//! What a program started, from the log of valgrind and of the tool.
+//! Programs that a program started, from the log of valgrind and of the tool.
 
 use apexmap_base::terminal::to_printable;
 use apexmap_base::units::seconds;

@@ -67,7 +67,7 @@ impl Schedule {
         self.visited
     }
 
-    /// Lets the next run have a warm-up of its own, because another program had the core.
+    /// Lets the next run warm up again, because another program had the core.
     pub fn end_visit(&mut self) {
         self.visited = None;
     }
