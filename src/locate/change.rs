@@ -102,7 +102,10 @@ pub fn gains(lines: &[LineTime], [total, fastest]: [f64; 2]) -> Vec<Gain> {
                 (total / (total - now + (then / error).min(now)).max(fastest)).max(1.0)
             };
             let [low, factor, high] = [1.0 / ERROR, 1.0, ERROR].map(speed);
-            let high = (factor <= LARGE_GAIN).then_some(high);
+            // Misses alone explain the time, so nothing shows what stays: the middle of a small and a large rest.
+            let is_open = *seconds >= most || factor > LARGE_GAIN;
+            let factor = if is_open { (low * factor).sqrt() } else { factor };
+            let high = (!is_open).then_some(high);
             if factor >= LEAST_GAIN {
                 gains.push(Gain { line: part.name.clone(), change: *change, factor, low, high });
             }
