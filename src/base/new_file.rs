@@ -89,7 +89,6 @@ pub fn access_error(operation: &str, path: &Path, cause: io::Error) -> Error {
     Error { help: format!("{}: {help}", owners.join(", ")), ..error }
 }
 
-/// Replaces a file with complete contents, like [`replace`].
 pub fn replace_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     replace(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }

@@ -8,11 +8,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The value of a parameter or of an output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
+    /// An integer: counts, words, bytes.
     Integer(u64),
+    /// A number with a fraction: alpha, seconds.
     Real(f64),
+    /// A word from a fixed list, such as the name of an algorithm.
     Text(String),
 }
 
@@ -148,6 +152,7 @@ impl Point {
         })
     }
 
+    /// Returns the size of the launch that the point needs.
     pub fn launch_size(&self) -> LaunchSize {
         let count = |name: &str| match self.params.get(name) {
             Some(Value::Integer(number)) => Some(*number as usize),

@@ -20,6 +20,7 @@ crate::words! {
         Wrong = "wrong",
         /// The kernel refused the point or panicked, or a rank died.
         Failed = "failed",
+        /// The run exceeded the time limit of one sample.
         TimedOut = "timed-out",
         /// All samples were written, but the worker did not end.
         Hung = "hung",

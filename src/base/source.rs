@@ -1,5 +1,6 @@
 //! The cited papers, one constant each. Kernels, models and reports refer to them.
 
+/// A citation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The authors as in the paper, without affiliations.

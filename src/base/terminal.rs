@@ -43,7 +43,6 @@ pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     write_output(|out| out.write_all(to_printable(&String::from_utf8_lossy(&data)).as_bytes()))
 }
 
-/// Writes a text like [`write_data`].
 pub fn print_data(text: &str) -> Result<()> {
     write_data(|out| out.write_all(text.as_bytes()))
 }

@@ -3,7 +3,6 @@
 //! A word is 8 bytes. `kwords`, `Mwords` and `Gwords` are powers of two (2^10, 2^20, 2^30), as in the papers. `kB`, `MB`, `GB`
 //! are powers of ten; `KiB`, `MiB`, `GiB`, `TiB` are powers of two.
 
-/// Bytes per word, in every kernel.
 pub const WORD_BYTES: u64 = 8;
 /// On x86_64.
 pub const BASE_PAGE_BYTES: u64 = 4 << 10;
@@ -23,6 +22,7 @@ crate::words! {
         Seconds = "s",
         /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
         Hertz = "Hz",
+        /// Clock cycles.
         Cycles = "cycles",
         /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
         BytesPerSecond = "B/s",

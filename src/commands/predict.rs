@@ -219,7 +219,6 @@ fn own_reservations(row: &ScanPoint, common: &[&str]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// With the symbols of the numbers that have each domain.
 fn domains(numbers: &Numbers) -> Vec<(String, &Domain)> {
     let mut domains: Vec<(String, &Domain)> = Vec::new();
     for NumberDomain { symbol, domain } in &numbers.domains {

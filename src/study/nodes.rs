@@ -90,7 +90,6 @@ impl NodeCheck {
         self.points.iter().any(|point| point.compared)
     }
 
-    /// Whether the nodes are of several types.
     pub fn has_types(&self) -> bool {
         self.nodes.iter().any(|row| row.node_type != self.nodes[0].node_type)
     }
@@ -165,7 +164,6 @@ fn compare_point(point: String, node_type: String, column: &'static str, nodes: 
     Some(NodePoint { point, node_type, column, unit, median, compared, nodes })
 }
 
-/// The speed of a rate or a time.
 fn speed(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Seconds { 1.0 / value } else { value }
 }

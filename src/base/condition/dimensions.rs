@@ -186,7 +186,7 @@ impl Formula {
     }
 }
 
-/// Returns the dimension of a sum. A bare number has the unit of the other side.
+/// A bare number has the unit of the other side.
 fn sum(
     right: Part,
     left: Part,

@@ -13,12 +13,14 @@ use crate::{error::Result, point::Value, units::Unit};
 use parse::Advise;
 use std::ops::Range;
 
+/// The type of a name in a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NameType {
     /// A number, in the base unit of its parameter or column.
     Number,
     /// A number with this unit: the condition may compare it with a number in a related unit, as in `M == 256 MiB`.
     Quantity(Unit),
+    /// A word from this list.
     Word(Vec<String>),
 }
 
@@ -120,7 +122,8 @@ impl Condition {
         &self.names
     }
 
-    /// Whether the condition is true for a point; `None` if that depends on a parameter that it lacks or has with another type.
+    /// Returns whether the condition is true for a point. `None` if that depends on a parameter that the point does not have,
+    /// or has with another type: `kernel == "gpu.chase" || L > 4` is true for each point of that kernel.
     pub fn is_true_for(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         self.evaluate(lookup, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }

@@ -106,7 +106,6 @@ fn fill_command(texts: &[String], placeholder: &str, value: Option<&str>) -> Vec
     texts.iter().filter_map(|text| fill(text, value_of)).collect()
 }
 
-/// The id of the job that was just submitted.
 pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
     let id_format = &template.id;
     let read_behind = |text: &str, line: &str| {

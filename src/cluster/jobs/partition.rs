@@ -92,7 +92,6 @@ pub fn plan_for_nodes(
     Ok((campaign, Some(Partition { name, limits, program })))
 }
 
-/// The nodes with the requested features, and the words that name this selection.
 fn apply_constraint(
     table: NodeTable,
     constraint: Option<&str>,

@@ -298,7 +298,6 @@ fn shade(share: f64) -> &'static str {
     SHADES[((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)]
 }
 
-/// The remark of a title that an axis does not show all its values.
 fn skipped_text(shown: usize, planned: usize, name: &str) -> String {
     if shown < planned { format!(", {shown} of {planned} values of {name}") } else { String::new() }
 }

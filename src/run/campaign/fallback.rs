@@ -52,7 +52,6 @@ impl<'a> Fallback<'a> {
         )))
     }
 
-    /// Advice for a library that does not have the fallback.
     pub fn advice(&self) -> Option<String> {
         (!has_component(self.library)).then(|| {
             format!(
@@ -64,7 +63,6 @@ impl<'a> Fallback<'a> {
     }
 }
 
-/// Whether this library has the component: Open MPI before 5.
 pub fn has_component(library: &str) -> bool {
     let version = library.strip_prefix("Open MPI v").and_then(|rest| rest.split('.').next());
     version.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major < 5)

@@ -125,7 +125,6 @@ impl<'a> Planner<'a> {
         Manifest::read(&folder).ok()?.driver_host.last_cache_seen_bytes
     }
 
-    /// The hosts, empty if the launcher chooses, and the ranks on each node.
     fn choose_hosts(&self, sweep: &Sweep, ranks_per_node: Option<usize>) -> Result<(Vec<String>, Option<usize>)> {
         let requested = hosts::choose_source(&self.request.hosts, self.request.hostfile.as_deref());
         match requested.as_ref().or(sweep.launch.hosts.as_ref()) {

@@ -144,7 +144,6 @@ pub fn moves_and_messages(kernel: &Kernel, point: &Point, look_ahead: f64) -> (f
     (moves, moves / roles::bucket(nodes, look_ahead))
 }
 
-/// The estimate of a wall time for this number of hardware threads.
 pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);

@@ -158,7 +158,6 @@ pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
 
-/// A point that failed, with the advice if the cause is known.
 pub struct FailedPoint {
     pub kernel: String,
     pub reason: String,

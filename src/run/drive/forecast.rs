@@ -166,7 +166,6 @@ impl Forecast {
             if is_finished { Some(point.values.len() as f64) } else { needed_samples(&repeat, &point.values) };
     }
 
-    /// The remainder of the sweep at the time `now`.
     pub fn outlook(&self, now: f64) -> Outlook {
         let rates = Rates::from_forecast(self);
         let startup = self.startup.mean().unwrap_or(STARTUP);

@@ -13,7 +13,6 @@ pub struct Pending {
     /// Times of the samples on nodes of the group's type, or values that a command printed.
     pub values: Vec<f64>,
     pub next_repetition: u32,
-    /// Whether it has already crashed a launch.
     pub crashed: bool,
     /// Whether it has failed, so that more runs would not help.
     pub failed: bool,

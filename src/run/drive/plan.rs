@@ -49,7 +49,6 @@ impl Context {
         }
     }
 
-    /// The number of nodes of a launch, if known.
     pub fn node_count(&self, size: LaunchSize) -> Option<usize> {
         let by_ranks = || self.ranks_on_node(size).map(|ranks_on_node| size.ranks.div_ceil(ranks_on_node.max(1)));
         size.nodes.or_else(by_ranks).or((size.ranks == 1).then_some(1))

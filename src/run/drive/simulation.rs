@@ -66,7 +66,6 @@ impl Simulation {
         (!from.is_empty()).then(|| format!("extrapolated from {}, for which the card has its numbers", from.join(", ")))
     }
 
-    /// The nodes, and the ranks on each.
     fn places(&self, size: LaunchSize) -> (usize, usize) {
         let given = size.ranks_per_node.or(self.ranks_per_node);
         let ranks_per_node = given.unwrap_or_else(|| simulation::ranks_per_node(&self.card)).max(1);

@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
 pub struct LauncherEntry {
-    /// The launcher's name in sweep files and on the command line.
     pub id: &'static str,
     pub summary: String,
     pub transport: TransportKind,
@@ -86,7 +85,6 @@ pub struct CommandLine {
     pub env: Vec<(String, String)>,
 }
 
-/// A worker to start on its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchJob {
     /// The launcher's program, as [`check`] returned it.

@@ -47,7 +47,6 @@ pub fn short_name(description: &str) -> &str {
 }
 
 impl Mpi {
-    /// Recognises the MPI that a library or a launcher describes.
     pub fn parse(description: &str) -> Option<Self> {
         let (position, (word, name, family)) =
             NAMES.into_iter().find_map(|entry| Some((description.find(entry.0)?, entry)))?;

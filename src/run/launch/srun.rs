@@ -17,7 +17,6 @@ pub fn choose_plugin_variable(library: &str) -> Option<(String, String)> {
     Some((TYPE.to_owned(), plugin))
 }
 
-/// Describes the available plugins, and recommends one for workers of this MPI library.
 pub fn describe_plugins(library: &str) -> Option<String> {
     let types = parse_types(&command_output("srun", &["--mpi=list"])?);
     let list = types.join(", ");
@@ -62,7 +61,6 @@ fn usual_plugins(library: &str) -> &'static [&'static str] {
     }
 }
 
-/// The plugin for an MPI library among the available ones.
 pub fn plugin_for(library: &str, types: &[String]) -> Option<String> {
     let mut usual = usual_plugins(library).iter();
     usual.find(|name| types.iter().any(|offered| offered == *name)).map(|name| (*name).to_owned())

@@ -36,7 +36,6 @@ impl<'a> KnownNames<'a> {
     }
 }
 
-/// The values of an axis that are written one by one.
 fn scalars(axis: &Axis) -> Vec<&Scalar> {
     match axis {
         Axis::One(scalar) => vec![scalar],

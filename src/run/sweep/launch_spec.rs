@@ -13,6 +13,7 @@ pub const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 /// Upper limit of all times in a sweep.
 pub const MAX_SECONDS: f64 = 1e9;
 
+/// The settings of a sweep's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchSpec {
     /// Threads of one process, or MPI.
@@ -29,6 +30,7 @@ pub struct LaunchSpec {
     pub command: Vec<String>,
     /// `None` for the launcher's default, also of `hosts` and `place`.
     pub ranks_per_node: Option<usize>,
+    /// Hosts to place the ranks on.
     pub hosts: Option<HostsSource>,
     /// The order of cores for the ranks of a node.
     pub place: Option<PlacementOrder>,

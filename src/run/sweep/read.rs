@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 /// A checked sweep. All its points can run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
+    /// Name of the result.
     pub name: String,
     /// One line for reports.
     pub title: String,
@@ -42,11 +43,17 @@ impl Sweep {
     }
 
     /// This sweep with parameters fixed instead of varied, without the figures and the answer, which may name them.
+    ///
+    /// # Errors
+    /// If a parameter or its value is not valid, or a point cannot run.
     pub fn with_fixed(&self, settings: &[(&str, Scalar)], machine: Machine) -> Result<Self> {
         self.read_again(machine, |file| settings.iter().for_each(|(name, value)| file.fix(name, value)))
     }
 
     /// This sweep with other ranks, such as `1,2,cores`. Kernels of one rank keep it.
+    ///
+    /// # Errors
+    /// As [`Sweep::with_fixed`].
     pub fn with_ranks(&self, ranks: &str, machine: Machine) -> Result<Self> {
         let list = ranks.split(',').map(|text| Scalar::from_text(text.trim())).collect();
         let takes_ranks = |point: &Point| kernels::find(&point.kernel).is_ok_and(|kernel| kernel.ranks == Ranks::Any);
@@ -86,12 +93,18 @@ fn source<'a>(text: &'a str, path: &'a Path) -> TomlSource<'a> {
 }
 
 /// Reads a sweep file for a machine.
+///
+/// # Errors
+/// If the file cannot be read, or it is not a sweep whose points can all run. Errors in its text have a place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     let text = toml_file::read_text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
 /// Parses the text of the file `path`, which need not exist.
+///
+/// # Errors
+/// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let file: spec::File = toml::from_str(text).map_err(|e| source(text, path).parse_error(&e))?;
     from_file(&file, text, path, machine)

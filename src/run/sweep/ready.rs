@@ -7,13 +7,16 @@ use apexmap_base::name_lookup::nearest_name;
 use apexmap_measure::comm::TransportKind;
 use std::path::Path;
 
+/// The default sweep.
 pub const QUICKSTART: &str = "quickstart";
 
+/// A ready sweep.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReadySweep {
     /// The sweep's name: `memory-sizes`.
     pub name: &'static str,
+    /// The TOML file.
     pub text: &'static str,
 }
 
@@ -78,6 +81,7 @@ pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
 ];
 
 impl ReadySweep {
+    /// The question that the sweep answers.
     pub fn question(&self) -> String {
         self.file().question.unwrap_or_default()
     }
@@ -120,6 +124,9 @@ pub fn search(word: &str) -> Vec<&'static ReadySweep> {
 }
 
 /// The ready sweep with this name.
+///
+/// # Errors
+/// If no ready sweep has this name. The error suggests the nearest one.
 pub fn find(path: &Path) -> Result<&'static ReadySweep> {
     find_by_name(path).ok_or_else(|| {
         let message = format!("there is no ready sweep \"{}\"", path.display());

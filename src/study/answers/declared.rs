@@ -148,7 +148,6 @@ impl<'a> Sentence<'a> {
         parts.into_iter().map(text).collect()
     }
 
-    /// The statistics from which a value of the sentence follows: itself, or those of its formula.
     fn parts_of(&self, name: &'a str) -> Vec<&'a str> {
         let formula = self.answer.values.get(name).and_then(|spec| spec.get_ref().formula());
         let Some(formula) = formula else { return vec![name] };

@@ -139,7 +139,6 @@ fn set_index(card: &mut Card, device: &Description, samples: &Samples) -> Result
     card.set(catalogue::INDEX_SECONDS.name, Number::new(seconds.max(0.0), "s", how))
 }
 
-/// The levels lie between the steps of the latency.
 fn set_levels(card: &mut Card) -> Result<()> {
     let rungs = derived_numbers::lines(card);
     let (Some(first), Some(last)) = (rungs.first().copied(), rungs.last().copied()) else { return Ok(()) };

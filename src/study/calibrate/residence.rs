@@ -11,7 +11,6 @@ const KERNEL: &str = residence::KERNEL.id;
 const NUMBER: &str = catalogue::L3_DISPLACEMENTS_PER_SECOND.name;
 
 struct Wait {
-    /// Fraction of the lines still in the cache.
     left: f64,
     /// Seconds since the lines were last read.
     unused: f64,

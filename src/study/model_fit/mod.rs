@@ -23,6 +23,7 @@ use apexmap_theory::machine::{Card, Domain, KERNEL, catalogue};
 use apexmap_theory::models::{self, Break, Model, Parameter, card_number};
 use std::collections::HashMap;
 
+/// The data that a model is fitted to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Data {
@@ -52,6 +53,9 @@ impl Data {
 }
 
 /// The observations of a model among these samples. `given` are variables that results do not contain.
+///
+/// # Errors
+/// If no sample has a kernel that the model explains, or if a point would mix samples that differ in a column the model ignores.
 pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
     let samples = select_kernels(samples, about.explains);
@@ -335,7 +339,6 @@ fn log_distance(ratio: f64) -> f64 {
     ratio.ln().abs()
 }
 
-/// The indices of the variables that differ between points.
 pub fn varying_variables(points: &[Point]) -> Vec<usize> {
     let Some(first) = points.first() else { return Vec::new() };
     (0..first.x.len()).filter(|&index| points.iter().any(|point| point.x[index] != first.x[index])).collect()

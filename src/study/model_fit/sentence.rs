@@ -146,6 +146,9 @@ impl Judgement {
 }
 
 /// States how well the model explains the measurement, or the simulation, and where not ([`Verdict`]), after impossible numbers.
+///
+/// # Panics
+/// If the fit is of another model with more variables.
 pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
     let (id, quality) = (model.about().id, &fit.quality);
     let source = RateWords::new(fit.simulated.as_deref()).source;

@@ -10,7 +10,6 @@ const MAX_ROWS: usize = 20;
 const MAX_NAMES: usize = 12;
 
 impl NodeCheck {
-    /// States which nodes are slow, in one sentence.
     pub fn sentence(&self) -> String {
         let (slow, total) = (self.slow_nodes(), plural(self.nodes.len(), "node"));
         match slow.as_slice() {

@@ -201,7 +201,6 @@ impl Pairs {
         self.logarithms.iter().map(|logarithms| ratio(logarithms)).collect()
     }
 
-    /// The known ratios in words.
     pub fn sentences(&self, unit: Unit) -> Vec<String> {
         let sentence = |(side, ratio): (usize, Option<Ratio>)| Some(ratio?.sentence(&side_name(side), unit));
         (1..).zip(self.ratios()).filter_map(sentence).collect()

@@ -98,7 +98,6 @@ pub struct Check {
     pub recomputed: f64,
     pub unit: String,
     pub verdict: Verdict,
-    /// Side at fault if the value differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<Fault>,
     /// Reason for a difference, or details of the comparison.

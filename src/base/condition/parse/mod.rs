@@ -59,7 +59,6 @@ struct Parser<'a> {
     names: Vec<String>,
 }
 
-/// Returns the advice about an unknown name.
 pub type Advise<'a> = &'a dyn Fn(&str) -> String;
 
 pub fn parse(

@@ -117,7 +117,6 @@ fn layouts() -> impl Iterator<Item = Layout> {
     })
 }
 
-/// The number of words whose owner is the predicted node or the one before it.
 fn predicted_owners(layout: &Layout) -> u64 {
     let holds = |word: &u64| {
         let (owner, predicted) = (layout.owner_by_division(*word), layout.predict_owner(*word));

@@ -57,7 +57,6 @@ impl<'a> Names<'a> {
         self.own.get(name).or_else(|| self.published.numbers.get(name)).copied()
     }
 
-    /// Whether the check's table has this column.
     pub fn is_column(&self, name: &str) -> bool {
         self.place.is_some_and(|place| place.table.columns.iter().any(|column| column == name))
     }
