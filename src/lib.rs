@@ -20,7 +20,8 @@
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export;
 //!                import: outputs of other programs
-//! src/locate     programs on the map: site; tracer: the valgrind tool; text_trace; reuse: LRU distances; kind, place
+//! src/locate     programs on the map: site; tracer: the valgrind tool; text_trace; reuse: LRU distances; walk: kinds; runs, sets, place;
+//!                verdict: what takes the time, from costs; change: gains
 //! src/simulate   a card as a simulated machine
 //! src/theory     machine: cards; models; codes: places of codes on the map; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds

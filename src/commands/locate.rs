@@ -101,9 +101,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut analysis = Analysis::default();
     let trace = read_trace(arguments, &mut analysis)?;
-    let (machine, mut machine_notes) = machine(Hardware::this_machine());
+    let (machine, [no_caches, no_sets, no_tlb]) = machine(Hardware::this_machine());
     let located = Located::new(&trace.sites, analysis, machine);
-    machine_notes[2].take_if(|_| located.program.pages.bytes <= machine.tlb_reach());
+    let no_tlb = no_tlb.filter(|_| located.program.pages.bytes > machine.tlb_reach());
+    let machine_notes = [no_caches, no_sets, no_tlb].into_iter().flatten();
     let timed = trace.exit.filter(|_| !arguments.no_time);
     let judged = timed.map(|exit| judge(&arguments.program, exit, trace.share, &located)).transpose();
     let (verdict, failure) = judged.map_or_else(|error| (None, Some(error)), |verdict| (verdict, None));
@@ -111,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let reason = failure.iter().map(|error| format!("No verdict: {}. {}", error.message, error.help));
     let notes = trace.untraced.iter().chain(&trace.notes).cloned().chain(verdict.iter().flat_map(Verdict::notes));
     let notes = notes.chain(reason).chain(screen::notes(&located));
-    let notes: Vec<String> = notes.chain(machine_notes.into_iter().flatten()).chain(sampling_note(&located)).collect();
+    let notes: Vec<String> = notes.chain(machine_notes).chain(sampling_note(&located)).collect();
     if let Some(file) = &arguments.codes {
         new_file::write_user_file_contents(file, code::toml(&located, &trace.name)?)?;
         note(&format!("note: the code is in {}", file.display()));

@@ -229,15 +229,15 @@ impl SimulatedInbox {
     fn receive<R>(&self, now: Time, is_first: bool, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         let queue = &self.own.queues[self.queue];
         let (letter, is_unexpected) = queue.borrow_mut().take(now)?;
-        let Member { world, rank, .. } = &self.member;
-        if world.machine.has_limited_room(letter.sender, *rank) {
+        let (Member { world, rank, .. }, sender) = (&self.member, letter.sender);
+        if world.machine.has_limited_room(sender, *rank) {
             queue.borrow_mut().room.leave(world, self.member.clock());
         }
-        let costs = &self.member.world.machine.costs(letter.sender, self.member.rank).mailbox;
+        let costs = &world.machine.costs(sender, *rank).mailbox;
         let (bytes, saved) =
             (letter.words.len() * WORD_BYTES as usize, if is_first { 0 } else { costs.saved_in_batch });
-        let is_change = queue.borrow_mut().last_sender.replace(letter.sender).is_some_and(|last| last != letter.sender);
-        let is_near = world.machine.node_of(letter.sender) == world.machine.node_of(*rank);
+        let is_change = queue.borrow_mut().last_sender.replace(sender).is_some_and(|last| last != sender);
+        let is_near = world.machine.node_of(sender) == world.machine.node_of(*rank);
         let change = if is_change && is_near { world.machine.sender_change } else { 0 };
         let copy = if is_unexpected { costs.copying(bytes) } else { 0 };
         self.member.advance(change + copy + costs.taking(bytes).saturating_sub(saved));
