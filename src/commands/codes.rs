@@ -12,7 +12,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::code_rates::{CodeRate, CodeRates};
 use apexmap_results::samples::health::Health;
-use apexmap_theory::codes::{self, Code};
+use apexmap_theory::codes::{self, Accesses, Code};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -101,6 +101,7 @@ enum Note {
     NoRate(String),
     Bound(String),
     Sweep(String),
+    Updates(String),
 }
 
 fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
@@ -110,9 +111,10 @@ fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
         (None, _) => Note::NoRate(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
         (Some(_), _) => Note::Bound(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
     });
-    let is_sweep = read.missing.is_empty() && read.rate.is_some_and(|rate| rate.is_bound);
-    let sweep = is_sweep.then(|| Note::Sweep(code.name.clone()));
-    read_at.into_iter().chain(sweep).chain(missing).collect()
+    let is_bound = read.missing.is_empty() && read.rate.is_some_and(|rate| rate.is_bound);
+    let reason = if code.accesses == Accesses::Updates { Note::Updates } else { Note::Sweep };
+    let bound = is_bound.then(|| reason(code.name.clone()));
+    read_at.into_iter().chain(bound).chain(missing).collect()
 }
 
 /// Notes of all `maps` have no label.
@@ -124,6 +126,7 @@ fn describe(notes: &[(Note, String)], maps: usize) -> String {
             Note::NoRate(name) => ("No rate".to_owned(), name),
             Note::Bound(name) => ("< is an upper bound, without".to_owned(), name),
             Note::Sweep(name) => ("< is an upper bound, because caches wait for instructions".to_owned(), name),
+            Note::Updates(name) => ("< is an upper bound, because the map does not write".to_owned(), name),
         };
         let everywhere = notes.iter().filter(|(other, _)| other == note).count() == maps;
         let place = if everywhere { String::new() } else { format!(", {label}") };

@@ -35,6 +35,8 @@ pub enum Accesses {
     /// Their addresses are known in advance, too.
     #[default]
     Independent,
+    /// Each word is written, too, which no map does: its rate there is an upper bound.
+    Updates,
     /// Streams and jumps alternate. A core prefetches the streams, but one pair of alpha and L makes jumps of them all.
     Mixed,
     /// Each address follows from the datum before, as in `apex_map.chains` with one chain.
@@ -194,7 +196,7 @@ impl Code {
             _ if !self.sites.is_empty() => return Err(NoRate::Sites),
             Accesses::Mixed => return Err(NoRate::Mixed),
             Accesses::Dependent => chains == Some(1.0),
-            Accesses::Independent => chains.is_none(),
+            Accesses::Independent | Accesses::Updates => chains.is_none(),
         };
         match (self.bytes, size) {
             _ if !is_here => Err(NoRate::OtherAccesses),

@@ -223,11 +223,12 @@ impl CodeRates {
 
     fn place(&self, column: RateColumn, code: &Code) -> Result<Rate, NoRate> {
         let role = match code.accesses {
-            Accesses::Independent => Role::Independent,
+            Accesses::Independent | Accesses::Updates => Role::Independent,
             Accesses::Dependent => Role::Dependent,
             Accesses::Mixed => return Err(NoRate::Mixed),
         };
-        self.surface(column, role, &code.as_site(), |sizes| Some(code.size_on(sizes, code.bytes?)))
+        let rate = self.surface(column, role, &code.as_site(), |sizes| Some(code.size_on(sizes, code.bytes?)))?;
+        Ok(Rate { is_bound: code.accesses == Accesses::Updates, ..rate })
     }
 
     fn of(&self, column: RateColumn<'_>, role: Role) -> impl Iterator<Item = &Map> {
