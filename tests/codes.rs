@@ -465,7 +465,12 @@ fn the_table_says_what_a_map_cannot_say() {
     }
     let read = successful_stdout(&["codes", independent.to_str().unwrap(), more[0], more[1]]);
     let read = read.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["mixed (streams and jumps mix)", "waits (no map has", "small (no measured size is near 16 KiB)", "does not write: GUPS"] {
+    for words in [
+        "mixed (streams and jumps mix)",
+        "waits (no map has",
+        "small (no measured size is near 16 KiB)",
+        "does not write: GUPS",
+    ] {
         assert!(read.contains(words), "{words}: {read}");
     }
     // A dependent map at alpha = 1 alone, a tenth as fast: the walk is read from it, and the others are not.

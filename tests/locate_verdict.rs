@@ -13,8 +13,11 @@ use apexmap_measure::provenance::host;
 use apexmap_results::samples::Samples;
 use apexmap_study::verdict::{from_card, from_samples};
 use apexmap_theory::machine::Card;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const MIB: f64 = (1 << 20) as f64;
 const MACHINE: Machine =
@@ -274,6 +277,7 @@ fn costs_come_from_the_maps_of_one_rank_on_the_pages_of_the_program() {
 fn write_card(folder: &Path, sweep: f64, independent: f64, dependent: f64, cpu_model: &str) -> Card {
     let mut card = Card::new("here", "made for a test", "a test");
     card.provenance.insert("cpu_model".into(), cpu_model.into());
+    card.set_base("tlb_entries", 3000.2, "a test").unwrap();
     for (size, share) in [("16KiB", 1e-3), ("1MiB", 1.0), ("512MiB", 1.0)] {
         let rate = format!("read_bandwidth_bytes_per_second--{size}");
         card.set_base(&rate, 8e9 / (share * sweep), "a test").unwrap();
@@ -329,7 +333,7 @@ fn locate(folder: &Path, arguments: &[&str]) -> (String, serde_json::Value) {
         let screen = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{screen}");
         let document = serde_json::from_slice(&std::fs::read(folder.join("app.json")).unwrap()).unwrap();
-        if attempt == 9 || !screen.contains("differs by") {
+        if attempt == 9 || !screen.contains("runs differ by") {
             return (screen, document);
         }
     }
@@ -350,6 +354,7 @@ fn the_screen_begins_with_the_verdict_on_a_program() {
     assert!(rest.contains("at program.c:8 (random)") && rest.contains("it would be"), "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     assert!(screen.contains("Costs of memory are those of results/calibrate/card.toml."), "{screen}");
+    assert_eq!(document["tlb_entries"], 3000, "as on the card");
     let verdict = &document["verdict"];
     assert_eq!((verdict["class"].as_str(), verdict["kind"].as_str()), (Some("memory"), Some("random")));
     assert!(verdict["memory_share"].as_f64().unwrap() > 0.5 && verdict["seconds"].as_f64().unwrap() > 0.01);
@@ -363,6 +368,28 @@ fn the_screen_begins_with_the_verdict_on_a_program() {
     let (screen, document) = locate(&scratch, &["--from", "gather", "--", "./program"]);
     let share = document["verdict"]["traced_share"].as_f64().unwrap_or_else(|| panic!("{screen}"));
     assert!((share - 0.74).abs() < 0.02 && screen.contains(" % of the accesses)"), "{share}: {screen}");
+}
+
+#[test]
+fn ctrl_c_in_the_timed_runs_leaves_the_screen_without_a_verdict() {
+    needs!(Valgrind);
+    let scratch = Scratch::new();
+    compile(&scratch, "program", "int main(void) { for (volatile int i = 0; i < 30000000; i++) {} return 0; }", &[]);
+    write_card(&scratch, 1.0, 300.0, 900.0, &host().cpu_model);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    command.args(["locate", "--", "./program"]).env("XDG_CACHE_HOME", cache).current_dir(&*scratch);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let (mut stderr, mut begin, mut rest) =
+        (BufReader::new(child.stderr.take().unwrap()), String::new(), String::new());
+    stderr.read_line(&mut begin).unwrap();
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert!(
+        begin.starts_with("runs the program 10 times") && rest.contains("No verdict: interrupted."),
+        "{begin}{rest}"
+    );
+    assert!(rest.contains("source line") && child.wait().unwrap().code() == Some(130), "{rest}");
 }
 
 #[test]

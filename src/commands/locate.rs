@@ -18,7 +18,7 @@ use apexmap_locate::{code, demo, screen, text_trace};
 use apexmap_measure::hardware::{Hardware, base_page_bytes};
 use apexmap_measure::provenance::host;
 use apexmap_pages::locate;
-use apexmap_study::verdict::judge;
+use apexmap_study::verdict::{self, judge};
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
@@ -228,10 +228,12 @@ fn machine(machine: &Hardware) -> (Machine, [Option<String>; 3]) {
     let no_sets = sets.is_none().then(|| {
         "This machine does not report sets and ways of its caches: conflicts of strided walks are not seen.".into()
     });
+    let host = host();
     // Virtual machines report smaller ones than processors have.
-    let reported_tlb = host().tlb_entries_4k.filter(|entries| *entries >= LEAST_TLB_ENTRIES);
-    let tlb_entries = Some(reported_tlb.unwrap_or(USUAL_TLB_ENTRIES)).filter(|_| base_page_bytes() == PAGE_BYTES);
-    let no_tlb = (reported_tlb.is_none() && tlb_entries.is_some()).then(|| {
+    let reported = || host.tlb_entries_4k.filter(|entries| *entries >= LEAST_TLB_ENTRIES);
+    let known = verdict::tlb_entries(&host).or_else(reported);
+    let tlb_entries = Some(known.unwrap_or(USUAL_TLB_ENTRIES)).filter(|_| base_page_bytes() == PAGE_BYTES);
+    let no_tlb = (known.is_none() && tlb_entries.is_some()).then(|| {
         format!("This machine does not report its second-level TLB: misses of pages are those of {USUAL_TLB_ENTRIES} entries.")
     });
     let caches = [("second-level cache", sizes[0]), ("last cache", sizes[1])];

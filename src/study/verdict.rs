@@ -66,14 +66,23 @@ fn find_costs(pages: &str, host: &Host, located: &Located) -> Result<Costs> {
         (samples.first_word("cpu_model").to_owned(), RESULT, from_samples(&samples, pages))
     } else if Path::new(CARD).exists() {
         let card = Card::read(Path::new(CARD))?;
-        let model = card.provenance.get("cpu_model").and_then(|model| model.as_str()).unwrap_or_default();
-        (model.to_owned(), CARD, from_card(&card, pages))
+        (cpu_model(&card), CARD, from_card(&card, pages))
     } else {
         return Err(refuse("there are no costs of this machine's memory".into()));
     };
     let costs = Costs::new(source.into(), costs);
     let other = (model != host.cpu_model).then(|| format!("{source} was measured on another machine ({model})"));
     other.or_else(|| explain_short_reach(located, &costs)).map_or(Ok(costs), |reason| Err(refuse(reason)))
+}
+
+fn cpu_model(card: &Card) -> String {
+    card.provenance.get("cpu_model").and_then(|model| model.as_str()).unwrap_or_default().to_owned()
+}
+
+/// Returns how many pages of 4 KiB the TLB holds, as measured by `apexmap calibrate` on this machine. The verdict reports a damaged card.
+pub fn tlb_entries(host: &Host) -> Option<u32> {
+    let card = Card::read(Path::new(CARD)).ok().filter(|card| cpu_model(card) == host.cpu_model)?;
+    card.get(catalogue::TLB_ENTRIES.name).map(|entries| entries.round() as u32)
 }
 
 /// Reads the costs of one rank on pages of this size, `base` or `huge`.
