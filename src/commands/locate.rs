@@ -231,9 +231,9 @@ fn machine(machine: &Hardware) -> (Machine, [Option<String>; 3]) {
     let host = host();
     // Virtual machines report smaller ones than processors have.
     let reported = || host.tlb_entries_4k.filter(|entries| *entries >= LEAST_TLB_ENTRIES);
-    let known = verdict::tlb_entries(&host).or_else(reported);
-    let tlb_entries = Some(known.unwrap_or(USUAL_TLB_ENTRIES)).filter(|_| base_page_bytes() == PAGE_BYTES);
-    let no_tlb = (known.is_none() && tlb_entries.is_some()).then(|| {
+    let entries = verdict::tlb_entries(&host).or_else(reported);
+    let tlb_entries = Some(entries.unwrap_or(USUAL_TLB_ENTRIES)).filter(|_| base_page_bytes() == PAGE_BYTES);
+    let no_tlb = (entries.is_none() && tlb_entries.is_some()).then(|| {
         format!("This machine does not report its second-level TLB: misses of pages are those of {USUAL_TLB_ENTRIES} entries.")
     });
     let caches = [("second-level cache", sizes[0]), ("last cache", sizes[1])];

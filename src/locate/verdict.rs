@@ -81,8 +81,8 @@ impl Timing {
         Ok(Self { seconds: middle, huge_pages, note })
     }
 
-    /// The share of the time that pages of 2 MiB save at least: walks of page tables, which I lacks where caches hit.
-    fn saved(&self) -> f64 {
+    /// The share of the time that pages of 2 MiB save at least: walks of page tables, which I does not have where caches hit.
+    fn saving(&self) -> f64 {
         self.huge_pages.map_or(0.0, |[_, low, _]| 1.0 - 1.0 / low)
     }
 }
@@ -98,7 +98,7 @@ impl Verdict {
         let memory_share = memory_seconds / total;
         let is_chain = |kind: Kind| kind == Kind::Chain || (kind, pointers) == (Kind::Pointer, Access::Dependent);
         let chains = lines.iter().filter(|line| is_chain(line.part.kind())).map(|line| line.seconds);
-        let class = match memory_share.max(timing.saved()) {
+        let class = match memory_share.max(timing.saving()) {
             share if share < BORDERS[0] => Class::Compute,
             share if share <= BORDERS[1] => Class::Between,
             _ if chains.sum::<f64>() >= 0.5 * memory_seconds => Class::Chain,
@@ -129,8 +129,8 @@ impl Verdict {
     pub fn sentences(&self) -> Vec<String> {
         let percent = 100.0 * self.traced_share;
         let traced = if percent < 99.0 { format!(" with {percent:.0} % of the accesses") } else { String::new() };
-        let saved = Some(self.timing.saved()).filter(|saved| *saved > self.memory_share.max(BORDERS[0]));
-        let pages = saved.map_or(String::new(), |saved| format!("; 2 MiB pages save {:.0} %", 100.0 * saved));
+        let saving = Some(self.timing.saving()).filter(|saving| *saving > self.memory_share.max(BORDERS[0]));
+        let pages = saving.map_or(String::new(), |saving| format!("; 2 MiB pages save {:.0} %", 100.0 * saving));
         let ratio = format!("(I / T = {:.2}{traced}{pages})", self.memory_share);
         let whole = if pages.is_empty() { "it" } else { "I" };
         let line = format!("{:.0} % of {whole} at {} ({})", 100.0 * self.line_share, self.line, self.kind);
