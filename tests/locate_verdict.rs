@@ -180,7 +180,10 @@ fn gains_are_those_of_the_program_with_a_range() {
     assert_eq!(changes(Kind::Chain, 120.0), [Change::UnitStride, Change::Independent]);
     // All sizes cost the same here, so that a cache gives nothing.
     assert_eq!(changes(Kind::Random, 12.0), [Change::UnitStride]);
-    assert_eq!(changes(Kind::Sweep, 12.0), []);
+    assert_eq!(changes(Kind::Sweep, 12.0), [Change::UnitStride], "it reads 8 bytes of each 16 KiB");
+    let (mut words, ratio) = line("a.c:7", Kind::Sweep, 1.0);
+    words.stride = 8;
+    assert_eq!(judge(vec![(words, ratio)], 12.0).gains, []);
     assert_eq!(changes(Kind::Random, 200.0), [], "a program that computes");
     let four = ["a.c:1", "a.c:2", "a.c:3", "a.c:4"].map(|name| line(name, Kind::Random, 1.0));
     let lines: Vec<String> = judge(four.into(), 42.0).gains.into_iter().map(|gain| gain.line).collect();
