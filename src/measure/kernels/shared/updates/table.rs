@@ -61,7 +61,7 @@ pub enum SpecialisedTable<'a> {
     AnyPart(Table<'a, AnyPart>),
 }
 
-/// Which words a loop of updates prefetches. None is the fastest on all processors and sizes of pages.
+/// Which words a loop of updates prefetches. No loop is the fastest on all processors and sizes of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefetches {
     None,
