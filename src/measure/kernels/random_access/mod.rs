@@ -130,8 +130,8 @@ const OUTPUTS: &[Output] = &[
     output(
         "updates_prefetched",
         Unit::None,
-        "updates from the first prefetch of a word to its update: 0 (no prefetch), 32 or 128; tables beyond caches get the fastest, \
-         which is timed before the run",
+        "updates from the first prefetch of a word to its update: 0 (no prefetch), 32 or 128; on base pages, tables \
+         beyond caches get the fastest, which is timed before the run",
     ),
     output("hops_per_update", Unit::None, "mean number of times that an update is sent"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
