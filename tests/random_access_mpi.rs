@@ -103,12 +103,17 @@ fn mpich_reproduces_the_sequential_tables_on_one_to_five_ranks() {
     }
 }
 
-/// Runs the hypercube on four ranks with this setting, further arguments and a variable in the environment.
-fn run_hypercube(mpi: &Mpi, setting: &str, arguments: &[&str], (name, value): (&str, &str)) -> Table {
+/// Runs this algorithm of RandomAccess on four ranks with a setting, further arguments and a variable in the environment.
+fn run_updates(
+    mpi: &Mpi,
+    (algorithm, setting): (&str, &str),
+    arguments: &[&str],
+    (name, value): (&str, &str),
+) -> Table {
     let scratch = Scratch::new();
     let (path, out) = (scratch.join("sweep.toml"), scratch.join("out"));
     let text = format!(
-        "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 4\nN_words = \"64 kwords\"\n{setting}\n\
+        "[fixed]\nkernel = \"random_access.{algorithm}\"\nranks = 4\nN_words = \"64 kwords\"\n{setting}\n\
          [launch]\ntransport = \"mpi\"\nlauncher = \"{}\"\nlaunches = 1\nworker = \"{}\"\n[repeat]\nmin = 1\n",
         mpi.launcher,
         mpi.worker().display()
@@ -127,7 +132,7 @@ fn run_hypercube(mpi: &Mpi, setting: &str, arguments: &[&str], (name, value): (&
 #[test]
 fn updates_for_another_node_are_messages_and_the_others_go_through_memory() {
     needs!(Mpi);
-    let table = run_hypercube(&MPICH, "", &[], ("MPIR_CVAR_NUM_CLIQUES", "2"));
+    let table = run_updates(&MPICH, ("hypercube", ""), &[], ("MPIR_CVAR_NUM_CLIQUES", "2"));
     // Along one of the two dimensions the partner is on the same node.
     assert_eq!(["memory_share_of_messages", "errors"].map(|name| table.number(name, 0)), [0.5, 0.0]);
     assert_eq!(table.word("message_way", 0), "through memory and by messages");
@@ -137,7 +142,7 @@ fn updates_for_another_node_are_messages_and_the_others_go_through_memory() {
 #[test]
 fn ranks_that_cannot_share_memory_exchange_messages() {
     needs!(Mpi);
-    let table = run_hypercube(&OPEN_MPI, "", &[], ("OMPI_MCA_osc", "pt2pt"));
+    let table = run_updates(&OPEN_MPI, ("hypercube", ""), &[], ("OMPI_MCA_osc", "pt2pt"));
     assert_eq!((table.word("message_way", 0), table.number("errors", 0)), ("by messages", 0.0));
 }
 
@@ -151,17 +156,19 @@ fn long_messages_are_as_long_as_the_card_or_open_mpi_sends_eagerly() {
     std::fs::write(&file, card.to_toml()).unwrap();
     let with_card = ["--card", file.to_str().unwrap(), "--card-of-another-host"];
     let messages = "within_node = \"messages\"";
-    let cases: [(&Mpi, &str, &[&str], f64); 6] = [
-        (&OPEN_MPI, messages, &[], 496.0),
-        (&OPEN_MPI, messages, &with_card, 125.0),
-        (&OPEN_MPI, "within_node = \"messages\"\nmessage_words = 700", &with_card, 700.0),
-        (&OPEN_MPI, "", &with_card, 2064.0),
-        (&MPICH, messages, &[], 2064.0),
-        (&MPICH, messages, &with_card, 125.0),
+    let cases: [(&Mpi, (&str, &str), &[&str], f64); 8] = [
+        (&OPEN_MPI, ("hypercube", messages), &[], 496.0),
+        (&OPEN_MPI, ("hypercube", messages), &with_card, 125.0),
+        (&OPEN_MPI, ("hypercube", "within_node = \"messages\"\nmessage_words = 700"), &with_card, 700.0),
+        (&OPEN_MPI, ("hypercube", ""), &with_card, 2064.0),
+        (&OPEN_MPI, ("exchange", messages), &with_card, 125.0),
+        (&OPEN_MPI, ("exchange", ""), &[], 1040.0),
+        (&MPICH, ("hypercube", messages), &[], 2064.0),
+        (&MPICH, ("hypercube", messages), &with_card, 125.0),
     ];
-    for (mpi, setting, arguments, words) in cases {
-        let table = run_hypercube(mpi, setting, arguments, ("APEXMAP_TEST", ""));
+    for (mpi, run, arguments, words) in cases {
+        let table = run_updates(mpi, run, arguments, ("APEXMAP_TEST", ""));
         let values = ["longest_message_words", "errors"].map(|name| table.number(name, 0));
-        assert_eq!(values, [words, 0.0], "{} {setting} {arguments:?}", mpi.name);
+        assert_eq!(values, [words, 0.0], "{} {run:?} {arguments:?}", mpi.name);
     }
 }

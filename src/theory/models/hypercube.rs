@@ -133,7 +133,8 @@ impl Model for AllToAll {
             explains: &[hypercube::KERNEL.id, exchange::KERNEL.id, alltoallv::KERNEL.id],
             linear: true,
             design: "rank counts, starting with 1 (P = 1, 2, 4, 8), and several Q (such as 16, 128, 1024, 8192) at more than one of them",
-            assumes: "no contention; every rank scans its Q updates once in each of the d stages",
+            assumes: "no contention; every rank scans its Q updates once in each of the d stages; updates travel as messages of the card, \
+                      also between ranks of a node, which over MPI exchange them through memory by default (message_way)",
             ..RATES
         };
         &ABOUT

@@ -1,8 +1,8 @@
 //! After Plimpton et al., Section 2 and Figure 1: the ranks form a list (1d), an array (2d), a grid (3d), up to a hypercube. In
 //! each stage a rank sends one message to every other rank in its line of that dimension. With k^d ranks it sends L = d (k - 1)
 //! messages and V = d Q (k - 1)/k updates per round. If P is not k^d, the grid is as equal as the prime factors of P allow. A
-//! buffer holds twice the mean message plus 16 updates. A longer message is sent in pieces: a piece that fills the buffer is
-//! followed by another.
+//! buffer holds twice the mean message plus 16 updates, or `message_words`. A longer message is sent in pieces: a piece that fills
+//! the buffer is followed by another.
 
 use super::grid::NodeGrid;
 use super::layout::Owners;
@@ -18,8 +18,8 @@ pub static KERNEL: Kernel = Kernel {
     source: &source::HYPERCUBE_RANDOM_ACCESS,
     place: "Section 2, Figure 1 (1d, 2d, 3d)",
     parameters: parameters![
-        N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, ON_NODE, STREAM, INDEX, OPERATION, STARTS, OFFSET,
-        PAGES, SEED,
+        N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, ON_NODE, LONGEST, STREAM, INDEX, OPERATION, STARTS,
+        OFFSET, PAGES, SEED,
     ],
     stages: |point| match point.ranks {
         ranks if ranks.is_power_of_two() => Some(STAGES.of(point).min(u64::from(ranks.ilog2()))),
@@ -29,15 +29,20 @@ pub static KERNEL: Kernel = Kernel {
     refuse: refuse_unusable_shift,
     buffer_bytes: |point| {
         let (grid, look_ahead) = (grid(point), Q.of(point));
+        let piece = piece_words(point, bucket_words(&grid, look_ahead)) as u64;
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         // Held values, the rank's own, buckets; messages; the place of each rank in each stage.
-        let messages = (peers as u64 + SMSG.of(point)) * piece_words(&grid, look_ahead) as u64;
-        bytes(7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64)
+        bytes(
+            7 * look_ahead
+                + (peers as u64 + SMSG.of(point)) * piece
+                + (grid.dimensions() * point.ranks).div_ceil(2) as u64,
+        )
     },
     rings: |point| {
         let grid = grid(point);
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
-        vec![Rings::lines(SMSG.of(point), peers as u64, piece_words(&grid, Q.of(point)))]
+        let piece = piece_words(point, bucket_words(&grid, Q.of(point)));
+        vec![Rings::lines(SMSG.of(point), peers as u64, piece)]
     },
     run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
@@ -62,7 +67,7 @@ fn peers_after(grid: &NodeGrid, rank: usize, stage: usize) -> Vec<usize> {
 }
 
 /// Computed for the shortest line, whose messages are the longest.
-fn piece_words(grid: &NodeGrid, look_ahead: u64) -> usize {
+fn bucket_words(grid: &NodeGrid, look_ahead: u64) -> usize {
     let shortest = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len() + 1).min().unwrap_or(1);
     2 * (look_ahead as usize).div_ceil(shortest) + 16
 }
@@ -71,7 +76,8 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let grid = grid(point);
     let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| peers_after(&grid, comm.rank(), stage)).collect();
-    let (piece, handles) = (piece_words(&grid, Q.of(point)), SMSG.of(point) as usize);
+    let bucket = bucket_words(&grid, Q.of(point));
+    let (piece, handles) = (eager_piece_words(comm, point, bucket), SMSG.of(point) as usize);
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), (Posting::Ahead, ON_NODE.of(point)), handles, piece);
     let mut lines = lines.into_iter();
@@ -89,19 +95,21 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         outbox,
         owners: problem.find_owners(point),
         index: problem.index,
+        bucket,
         piece,
         held: Vec::with_capacity(2 * problem.look_ahead),
         buckets: Buckets::default(),
         own: Pending::new(problem.look_ahead, 2 * problem.look_ahead),
         tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
     };
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
+    let mut outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
         SpecialisedTable::LowBits(mut table) => member.pass(&problem, &mut table),
         SpecialisedTable::HighBits(mut table) => member.pass(&problem, &mut table),
         SpecialisedTable::AnyPart(mut table) => member.pass(&problem, &mut table),
-    });
+    })?;
     drop(member);
-    outcome
+    outcome.outputs.insert("longest_message_words", Value::Integer(piece as u64));
+    Ok(outcome)
 }
 
 struct Stage<I> {
@@ -165,6 +173,8 @@ struct Member<'a, C: Mailboxes> {
     outbox: C::PeerOutbox,
     owners: Owners,
     index: Index,
+    /// Most updates for a place of a line before they are sorted instead.
+    bucket: usize,
     piece: usize,
     held: Vec<u64>,
     buckets: Buckets,
@@ -199,16 +209,16 @@ impl<C: Mailboxes> Member<'_, C> {
 
     /// Divides the held updates by their places in the line of this stage, and keeps those for this rank's place.
     fn divide(&mut self, stage: usize) {
-        let Self { stages, owners, index, piece, held, buckets, own: pending, comm, .. } = self;
+        let Self { stages, owners, index, bucket, held, buckets, own: pending, comm, .. } = self;
         let is_last = stage + 1 == stages.len();
         let Stage { peers, places, own, unsent, awaited, .. } = &mut stages[stage];
         buckets.counts.resize(peers.len() + 1, 0);
         match *owners {
             // A line of all ranks.
             Owners::Shift(bits) if peers.len() + 1 == places.len() => {
-                buckets.fill(held, *piece, |value| (index.word(value) >> bits) as usize);
+                buckets.fill(held, *bucket, |value| (index.word(value) >> bits) as usize);
             }
-            _ => buckets.fill(held, *piece, |value| places[owners.owner(index.word(value))] as usize),
+            _ => buckets.fill(held, *bucket, |value| places[owners.owner(index.word(value))] as usize),
         }
         comm.charge(Computation::Divide, held.len());
         for (peer, unsent) in unsent.iter_mut().enumerate() {

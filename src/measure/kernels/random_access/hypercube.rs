@@ -34,9 +34,12 @@ pub static KERNEL: Kernel = Kernel {
     stages: |point| Some(u64::from(point.ranks.ilog2())),
     buffer_bytes: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point) as u64)
+        bytes(11 * Q.of(point) + (stages + SMSG.of(point)) * piece_words(point, buffer_words(point)) as u64)
     },
-    rings: |point| vec![Rings::lines(SMSG.of(point), u64::from(point.ranks.ilog2()) + 1, piece_words(point))],
+    rings: |point| {
+        let piece = piece_words(point, buffer_words(point));
+        vec![Rings::lines(SMSG.of(point), u64::from(point.ranks.ilog2()) + 1, piece)]
+    },
     run: |point, _, world| on_transport!(world.transport, comm => run(comm, point, world.arena)),
     ..FAMILY
 };
@@ -58,20 +61,8 @@ const WAITS: Key<Waits> = choice_key(
 );
 choice! { enum Waits { Late = "late", Early = "early" } }
 
-const LONGEST: Key<u64> = key(
-    "message_words",
-    "maximum number of updates in a message; a longer one is sent in pieces; 0 means 2 Q + 16, but for messages over MPI at most eager_bytes \
-     of the card of --card, or what Open MPI sends eagerly within a node; longest_message_words has the number used",
-    integers(0..=1 << 21, 0),
-);
-
-/// At most; messages may be shorter ([`Comm::eager_bytes`]).
-fn piece_words(point: &Point) -> usize {
-    let buffer = 2 * Q.of(point) as usize + 16;
-    match LONGEST.of(point) as usize {
-        0 => buffer,
-        words => words.min(buffer),
-    }
+fn buffer_words(point: &Point) -> usize {
+    2 * Q.of(point) as usize + 16
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -82,8 +73,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         Receives::Ahead => Posting::Ahead,
         Receives::OnDemand => Posting::OnDemand,
     };
-    let eager = comm.eager_bytes(ON_NODE.of(point)).filter(|_| LONGEST.of(point) == 0);
-    let piece = piece_words(point).min(eager.map_or(usize::MAX, |bytes| (bytes / WORD_BYTES as usize).max(1)));
+    let piece = eager_piece_words(comm, point, buffer_words(point));
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, (posted, ON_NODE.of(point)), SMSG.of(point) as usize, piece);
     let mut lines = lines.into_iter();

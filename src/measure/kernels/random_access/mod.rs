@@ -89,6 +89,28 @@ const ON_NODE: Key<Path> = choice_key(
      memory, simulated ranks always messages",
 );
 
+const LONGEST: Key<u64> = key(
+    "message_words",
+    "maximum number of updates in a message; a longer one is sent in pieces; 0 means a buffer (2 Q + 16, or what random_access.exchange \
+     expects), but for messages over MPI at most eager_bytes of the card of --card, or what Open MPI sends eagerly within a node; \
+     longest_message_words has the number used",
+    integers(0..=1 << 21, 0),
+);
+
+/// At most; messages may be shorter ([`eager_piece_words`]).
+fn piece_words(point: &Point, buffer: usize) -> usize {
+    match LONGEST.of(point) as usize {
+        0 => buffer,
+        words => words.min(buffer),
+    }
+}
+
+/// By default, a message is not longer than what its transport sends without a rendezvous.
+fn eager_piece_words(comm: &impl Comm, point: &Point, buffer: usize) -> usize {
+    let eager = comm.eager_bytes(ON_NODE.of(point)).filter(|_| LONGEST.of(point) == 0);
+    piece_words(point, buffer).min(eager.map_or(usize::MAX, |bytes| (bytes / WORD_BYTES as usize).max(1)))
+}
+
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
     output("rank_seconds_mean", Unit::Seconds, "mean time of the ranks"),
@@ -108,7 +130,8 @@ const OUTPUTS: &[Output] = &[
     output(
         "updates_prefetched",
         Unit::None,
-        "1 if the loop prefetches words; on base pages, both were timed before the run",
+        "updates from the first prefetch of a word to its update: 0 (no prefetch), 32 or 128; on base pages, tables \
+         beyond caches get the fastest, which is timed before the run",
     ),
     output("hops_per_update", Unit::None, "mean number of times that an update is sent"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),

@@ -1,5 +1,5 @@
 use super::operation::{Operation, with_operation};
-use super::random_stream::Index;
+use super::random_stream::{Index, StreamKind};
 use crate::kernels::prelude::*;
 use crate::prefetch;
 use std::sync::atomic::AtomicU64;
@@ -52,7 +52,7 @@ pub struct Table<'a, P = AnyPart> {
     pub words: &'a mut [u64],
     placement: P,
     operation: Operation,
-    pub prefetches: bool,
+    pub prefetches: Prefetches,
 }
 
 pub enum SpecialisedTable<'a> {
@@ -61,6 +61,36 @@ pub enum SpecialisedTable<'a> {
     AnyPart(Table<'a, AnyPart>),
 }
 
+/// Which words a loop of updates prefetches. No loop is the fastest on all processors and sizes of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetches {
+    None,
+    /// Each once, into the first-level cache.
+    Near,
+    /// Each twice, early and late.
+    Both,
+}
+
+impl Prefetches {
+    pub const ALL: [Self; 3] = [Self::None, Self::Near, Self::Both];
+
+    /// The number of updates from the first request for a word to its update.
+    pub fn distance(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Near => ONLY_DISTANCE,
+            Self::Both => FAR_DISTANCE,
+        }
+    }
+
+    /// That of requests for the first-level cache.
+    fn near(self) -> usize {
+        if self == Self::Both { NEAR_DISTANCE } else { self.distance() }
+    }
+}
+
+/// Distance of prefetches into the first-level cache without early ones, in updates.
+const ONLY_DISTANCE: usize = 32;
 /// Distance of prefetches into the first-level cache, in updates.
 pub const NEAR_DISTANCE: usize = 16;
 /// Distance for the second-level cache, which supports more outstanding lines. Both prefetches together give 1.3 to 1.6 times the
@@ -70,7 +100,7 @@ pub const FAR_DISTANCE: usize = 128;
 
 impl<'a> Table<'a> {
     pub fn new(words: &'a mut [u64], first: u64, index: Index) -> Self {
-        Self { words, placement: AnyPart { first, index }, operation: Operation::Xor, prefetches: true }
+        Self { words, placement: AnyPart { first, index }, operation: Operation::Xor, prefetches: Prefetches::Both }
     }
 
     pub fn with_operation(self, operation: Operation) -> Self {
@@ -84,7 +114,10 @@ impl<'a> Table<'a> {
     pub fn specialise(&mut self, pages: Pages) -> SpecialisedTable<'_> {
         let AnyPart { first, index } = self.placement;
         let words = self.words.len();
-        if pages == Pages::Base && self.prefetches || !words.is_power_of_two() || first % words as u64 != 0 {
+        if pages == Pages::Base && self.prefetches == Prefetches::Both
+            || !words.is_power_of_two()
+            || first % words as u64 != 0
+        {
             return SpecialisedTable::AnyPart(self.with_placement(self.placement));
         }
         match index.shift() {
@@ -97,23 +130,32 @@ impl<'a> Table<'a> {
         Table { words: self.words, placement, operation: self.operation, prefetches: self.prefetches }
     }
 
-    /// Times the loops without and with prefetches on random words, which stay as they are. Returns the seconds of both.
-    pub fn time_loops(&mut self) -> [f64; 2] {
-        let (words, mut done, mut seconds) = (1 << self.words.len().ilog2(), Vec::new(), [f64::INFINITY; 2]);
-        let mut table =
-            Table { words: &mut self.words[..words], placement: LowBits, operation: Operation::Xor, prefetches: true };
-        for round in 0..6 {
-            table.prefetches = round % 2 == 1;
-            let values: Vec<u64> = (0..1 << 14).map(|i| mix(round << 32 | i)).collect();
-            let start = Instant::now();
-            table.apply(&values);
-            let least = &mut seconds[usize::from(table.prefetches)];
-            *least = start.elapsed().as_secs_f64().min(*least);
-            done.extend(values);
+    /// Times the loops on random words, which stay as they are. Returns the seconds of each, in the order of [`Prefetches::ALL`].
+    pub fn time_loops(&mut self, pages: Pages) -> [f64; 3] {
+        let bits = self.words.len().ilog2();
+        let mut table = Table::new(&mut self.words[..1 << bits], 0, Index::new(StreamKind::Lfsr, bits));
+        let (mut done, mut seconds) = (Vec::new(), [f64::INFINITY; 3]);
+        for round in 0..5 {
+            for (number, (&prefetches, least)) in Prefetches::ALL.iter().zip(&mut seconds).enumerate() {
+                table.prefetches = prefetches;
+                let values: Vec<u64> = (0..1 << 14).map(|i| mix((3 * round + number as u64) << 32 | i)).collect();
+                let start = Instant::now();
+                table.apply_specialised(pages, &values);
+                *least = start.elapsed().as_secs_f64().min(*least);
+                done.extend(values);
+            }
         }
         // A second xor with the same values restores the words.
         table.apply(&done);
         seconds
+    }
+
+    fn apply_specialised(&mut self, pages: Pages, values: &[u64]) {
+        match self.specialise(pages) {
+            SpecialisedTable::LowBits(mut table) => table.apply(values),
+            SpecialisedTable::HighBits(mut table) => table.apply(values),
+            SpecialisedTable::AnyPart(mut table) => table.apply(values),
+        }
     }
 }
 
@@ -147,7 +189,7 @@ impl<P: Placement> Table<'_, P> {
 
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
-        if !self.prefetches {
+        if self.prefetches != Prefetches::Both {
             return;
         }
         prefetch::prefetch_far(self.words.as_ptr().wrapping_add(self.position(value)));
@@ -164,29 +206,38 @@ impl<P: Placement> Table<'_, P> {
     /// Prefetches the words of the last `far` updates instead.
     pub fn apply_all_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
-        if !self.prefetches {
-            let now = &values[..later.len()];
-            return with_operation!(self.operation, BY => now.iter().for_each(|&value| self.update_with(BY, value)));
+        let near = far.min(self.prefetches.near());
+        let ahead = values.iter().zip(&values[near..]);
+        match self.prefetches {
+            Prefetches::Both => with_operation!(self.operation, BY => {
+                for ((&value, &ahead), &early) in ahead.zip(later) {
+                    self.prefetch_early(early);
+                    self.prefetch(ahead);
+                    self.update_with(BY, value);
+                }
+            }),
+            Prefetches::None => self.update_all(&values[..later.len()], 0),
+            Prefetches::Near => self.update_all(&values[..later.len() + near], near),
         }
-        let values = values.iter().zip(&values[far.min(NEAR_DISTANCE)..]).zip(later);
-        with_operation!(self.operation, BY => {
-            for ((&value, &ahead), &early) in values {
-                self.prefetch_early(early);
-                self.prefetch(ahead);
-                self.update_with(BY, value);
-            }
-        });
     }
 
     /// The words were prefetched early.
     pub fn finish(&mut self, values: &[u64]) {
-        let near = if self.prefetches { values.len().min(NEAR_DISTANCE) } else { values.len() };
-        with_operation!(self.operation, BY => {
-            for (&value, &ahead) in values.iter().zip(&values[near..]) {
-                self.prefetch(ahead);
-                self.update_with(BY, value);
+        let near = values.len().min(self.prefetches.near());
+        self.update_all(values, near);
+        self.update_all(&values[values.len() - near..], 0);
+    }
+
+    /// Applies all but the last `near` updates, and prefetches each word that number of updates before.
+    fn update_all(&mut self, values: &[u64], near: usize) {
+        with_operation!(self.operation, BY => match near {
+            0 => values.iter().for_each(|&value| self.update_with(BY, value)),
+            _ => {
+                for (&value, &ahead) in values.iter().zip(&values[near..]) {
+                    self.prefetch(ahead);
+                    self.update_with(BY, value);
+                }
             }
-            values[values.len() - near..].iter().for_each(|&value| self.update_with(BY, value));
         });
     }
 }
