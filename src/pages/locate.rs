@@ -79,15 +79,13 @@ fn row(part: &Part, rates: Option<&CodeRates>, maps: &[RateColumn]) -> Row {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let place = |value: &dyn Fn() -> Option<String>| value().unwrap_or_default();
     let near = part.place.filter(|place| place.is_near());
+    let walks = part.kinds.len() == 1 && matches!(part.kind(), Kind::Sweep | Kind::Strided);
     Row {
         name: format!("{} {}", part.name, part.function),
         numbers_before: [percent(part.share), percent(part.misses[0]), percent(part.misses[1])],
         kinds: kinds(part),
         numbers: [
-            match part.stride {
-                0 => String::new(),
-                stride => bytes(stride.unsigned_abs() as f64),
-            },
+            if walks { bytes(part.stride.unsigned_abs() as f64) } else { String::new() },
             bytes(part.footprint),
             bytes(part.pages.bytes),
             part.pages.miss_ratio.filter(|ratio| *ratio >= 0.001).map_or(String::new(), percent),
