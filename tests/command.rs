@@ -248,6 +248,7 @@ fn parts_of_a_command_that_only_a_shell_interprets_are_found_outside_of_quotes()
         ("echo ${A}", "${A}"),
         ("echo `date`", "`date`"),
         ("N=1 ./bench", "N=1"),
+        ("echo \"$HOME\"", "$HOME\""),
     ];
     for (command, part) in of_a_shell {
         assert_eq!(shell_syntax(command), Some(part), "{command}");
@@ -257,6 +258,7 @@ fn parts_of_a_command_that_only_a_shell_interprets_are_found_outside_of_quotes()
         "sh -c 'ls *.txt | wc -l > x; echo $HOME'",
         "awk '{print $1}' \"a|b\"",
         "find . -exec true {} \\;",
+        "sh -c \"echo $HOME\"",
         "printf \"a\\\"|b\"",
         "grep 'it'\\''s|' f~ x$",
         "echo 5$ \\*",

@@ -157,11 +157,13 @@ fn a_small_limit_of_the_stack_is_no_crash() {
 fn a_machine_without_proc_is_named_and_is_no_bug() {
     needs!(Network);
     let scratch = Scratch::new();
-    let script = "mount -t tmpfs none /proc && exec \"$0\" run quickstart --no-report --out \"$1\"";
-    let mut program = Command::new("unshare");
-    program.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_apexmap")]).arg(scratch.join("r"));
-    let output = output(&mut program);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{message}");
-    assert!(message.contains("mount -t proc proc /proc") && !message.contains("bug"), "{message}");
+    for arguments in ["run quickstart --no-report --out r", "locate -- true"] {
+        let script = format!("mount -t tmpfs none /proc && exec \"$0\" {arguments}");
+        let mut program = Command::new("unshare");
+        program.args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_apexmap")]).current_dir(&*scratch);
+        let output = output(&mut program);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{arguments}: {message}");
+        assert!(message.contains("mount -t proc proc /proc") && !message.contains("bug"), "{message}");
+    }
 }

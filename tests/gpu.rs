@@ -151,6 +151,9 @@ fn a_machine_without_a_device_names_the_cause_and_the_package() {
     std::fs::write(scratch.join("missing.icd"), "libOpenCL.so.1\r\n").expect("written");
     let carriage_return = error_with("OCL_ICD_VENDORS", &scratch);
     assert!(carriage_return.contains("names libOpenCL.so.1\\r, which cannot be loaded"), "{carriage_return}");
+    std::fs::write(scratch.join("missing.icd"), "\n").expect("written");
+    let blank = error_with("OCL_ICD_VENDORS", &scratch);
+    assert!(blank.contains("missing.icd names no library"), "{blank}");
     // A library without a platform, as a vendor's without a device.
     let (source, library) = (scratch.join("empty.c"), scratch.join("libempty.so"));
     std::fs::write(&source, "int nothing;\n").expect("written");

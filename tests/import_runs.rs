@@ -252,7 +252,9 @@ fn labels_of_launchers_encodings_and_ends_of_lines_make_no_difference() {
     for line in plain.lines() {
         mixed += &format!(" 0: {line}\n 1: a warning of another rank\n");
     }
-    let forms: [Vec<u8>; 11] = [
+    let forms: [Vec<u8>; 13] = [
+        plain.lines().map(|line| format!("\x1b[1;32m{line}\x1b[0m\n")).collect::<String>().into(),
+        plain.replace(".0 ", ",0 ").replace("0.01", "0,01").into(),
         labelled("0: ").into(),
         labelled("[1,0]<stdout>: ").into(),
         labelled("[prterun-n1-99@1,0]<stdout>: ").into(),

@@ -51,7 +51,7 @@ fn block_words(accesses: impl IntoIterator<Item = (u64, u32, u64)>) -> f64 {
     accesses.into_iter().for_each(|(site, size, address)| recorder.access((site, size, false), address, &mut analysis));
     let sites: Vec<Site> = recorder.finish().sites;
     let mut all_runs = Runs::default();
-    sites.iter().zip(steps(&sites, |_| Some(()))).for_each(|(site, step)| all_runs.merge(Runs::new(site, step)));
+    sites.iter().zip(steps(&sites, |_| Some(()))).for_each(|(site, step)| all_runs.merge(Runs::new(site, step, 0.0)));
     all_runs.words / all_runs.count
 }
 

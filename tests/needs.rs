@@ -146,7 +146,7 @@ fn missing_python_program() -> Option<String> {
     programs.into_iter().find(|program| !program.is_file()).map(|program| program.display().to_string())
 }
 
-fn find_on_path(program: &str) -> Option<PathBuf> {
+pub fn find_on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }

@@ -29,6 +29,7 @@ pub fn shell_syntax(command: &str) -> Option<&str> {
     if first_word.split_once('=').is_some_and(|(name, _)| is_name(name)) {
         return Some(first_word);
     }
+    let is_script = command.contains(" -c ");
     let (mut quote, mut previous, mut is_escaped) = (None, ' ', false);
     for (place, letter) in command.char_indices() {
         let word = command[place..].split_whitespace().next();
@@ -39,6 +40,9 @@ pub fn shell_syntax(command: &str) -> Option<&str> {
             (None, '\'' | '"') => quote = Some(letter),
             (None, '|' | '&' | ';' | '<' | '>' | '*' | '`') => return word,
             (None, '$') if is_variable() => return word,
+            // A shell replaces these in double quotes, too. After `-c` that of the command does it.
+            (Some('"'), '`') if !is_script => return word,
+            (Some('"'), '$') if is_variable() && !is_script => return word,
             (None, '~') if previous.is_whitespace() => return word,
             _ if quote == Some(letter) => quote = None,
             _ => {}

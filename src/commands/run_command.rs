@@ -247,7 +247,8 @@ fn split_words(text: &str) -> Result<Vec<String>> {
     }
     let Some(part) = shell_syntax(text) else { return Ok(words) };
     let by_shell = quote_words(["sh", "-c", text]);
-    let help =
-        format!("write {by_shell} as the command, or add --shell sh; if {part} is an argument, write it in quotes");
+    let help = format!(
+        "write {by_shell} as the command, or add --shell sh; if {part} is an argument, write it in single quotes"
+    );
     Err(Error::input(format!("{part} needs a shell, and the command has none: {text}"), help))
 }

@@ -249,7 +249,8 @@ fn join(sites: &[Site], facts: &Facts, key: &dyn Fn(usize) -> Key) -> Vec<Group>
         let counters = &site.counters;
         group.counters.merge(counters);
         let (reuse, step) = (&facts.reuse[index], facts.steps[index]);
-        let (runs, (misses, conflict)) = (Runs::new(site, step), facts.conflicts[index]);
+        let (misses, conflict) = facts.conflicts[index];
+        let runs = Runs::new(site, step, reuse.lines.misses(YOUNG_LINES));
         if counters.accesses > group.largest.0 {
             let has_gaps = step.bytes < step.stride as f64;
             let stride = if has_gaps { step.stride } else { u64::from(site.size) };

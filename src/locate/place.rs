@@ -60,11 +60,13 @@ impl Accesses<'_> {
 
     /// Returns the place that fits best. Other accesses come between the runs, or in other phases of the program.
     pub fn fit(&self) -> Place {
-        let places = [self.others, 0.0].map(|others| Accesses { others, ..*self }.fit_alpha());
+        let places = [self.others, 0.0].map(|others| Accesses { others, ..*self }.nearest());
         if places[0].mismatch <= places[1].mismatch { places[0] } else { places[1] }
     }
 
-    fn fit_alpha(&self) -> Place {
+    /// Returns the place with least squares, or that with alpha 1 if its mismatch is smaller: walks that come back after one distance
+    /// have two minima.
+    fn nearest(&self) -> Place {
         let caches = self.caches();
         let measured: Vec<f64> = caches.iter().map(|cache| self.lines.misses(*cache) / self.accesses).collect();
         let differences = |log_alpha: f64| -> Vec<f64> {
@@ -75,10 +77,14 @@ impl Accesses<'_> {
         };
         let squares = |log_alpha: f64| differences(log_alpha).iter().map(|difference| difference * difference).sum();
         let log_alpha = find_minimum(squares, LEAST_ALPHA.ln(), 0.0);
-        let mismatch = differences(log_alpha).iter().map(|difference| difference.abs()).sum::<f64>();
-        let mismatch = 100.0 * mismatch / caches.len() as f64 * self.accesses / self.part_accesses;
-        let bytes = self.memory_lines * LINE_BYTES as f64;
-        Place { alpha: log_alpha.exp(), block_words: self.block_words(), bytes, mismatch }
+        let place = |log_alpha: f64| {
+            let mismatch = differences(log_alpha).iter().map(|difference| difference.abs()).sum::<f64>();
+            let mismatch = 100.0 * mismatch / caches.len() as f64 * self.accesses / self.part_accesses;
+            let bytes = self.memory_lines * LINE_BYTES as f64;
+            Place { alpha: log_alpha.exp(), block_words: self.block_words(), bytes, mismatch }
+        };
+        let (fitted, uniform) = (place(log_alpha), place(0.0));
+        if uniform.mismatch < fitted.mismatch { uniform } else { fitted }
     }
 
     fn run_lines(&self) -> f64 {

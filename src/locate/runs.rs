@@ -1,6 +1,6 @@
 //! Runs: words that are read consecutively, by one instruction or by the instructions of a source line together.
 
-use crate::site::Site;
+use crate::site::{LINE_BYTES, Site};
 use apexmap_base::units::WORD_BYTES;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -25,14 +25,20 @@ pub struct Runs {
 }
 
 impl Runs {
-    pub fn new(site: &Site, step: Step) -> Self {
+    /// `entered`: the lines that the site enters which were not among the youngest.
+    pub fn new(site: &Site, step: Step, entered: f64) -> Self {
         let (counters, size, span) = (&site.counters, width(site), step.bytes);
         let (stride, words) = (counters.stride.unsigned_abs() as f64, WORD_BYTES as f64);
         // A gap of less than a word is often none: of words at a stride of 12 bytes, every second one follows the one before.
         let is_next = if stride > size { (1.0 - (stride - span) / words).clamp(0.0, 1.0) } else { 0.0 };
-        let runs = counters.runs as f64 - is_next * counters.same_stride as f64;
+        // Each stride begins with a step from elsewhere and its own first one.
+        let begun = counters.accesses.saturating_sub(1 + counters.same_stride + counters.same_address) as f64;
+        let runs = counters.runs as f64 - is_next * (counters.same_stride as f64 + begun / 2.0);
         let bytes = counters.run_bytes as f64 + counters.runs as f64 * size;
-        Self { count: runs.max(1.0), words: bytes / words * span / size }
+        // Of the lines of an unrolled loop, each site enters some first.
+        let is_shared = is_next > 0.0 && entered > 0.0;
+        let part = if is_shared { (entered * LINE_BYTES as f64 / (bytes * span / size)).min(1.0) } else { 1.0 };
+        Self { count: runs.max(1.0) * part, words: bytes / words * span / size * part }
     }
 
     pub fn merge(&mut self, other: Self) {
@@ -45,8 +51,8 @@ fn width(site: &Site) -> f64 {
     f64::from(site.size).max(WORD_BYTES as f64)
 }
 
-/// Returns the step of each site together with those of the same key and stride, or as many accesses. Sites with the key `None` stand
-/// alone.
+/// Returns the step of each site together with those of the same key and stride, or as many accesses, if their last accesses belong to
+/// the same step. Sites with the key `None` stand alone.
 pub fn steps<K: Hash + Eq>(sites: &[Site], key: impl Fn(usize) -> Option<K>) -> Vec<Step> {
     let mut lines: HashMap<_, Vec<usize>> = HashMap::new();
     for (index, site) in sites.iter().enumerate().filter(|(_, site)| site.counters.accesses > 0) {
@@ -65,9 +71,11 @@ pub fn steps<K: Hash + Eq>(sites: &[Site], key: impl Fn(usize) -> Option<K>) -> 
                 site.last_address.saturating_add(u64::from(site.size.max(1)) - 1) / WORD_BYTES + 1,
             )
         };
-        let words: Vec<(u64, u64)> = members.iter().map(last_words).collect();
-        for (index, own) in members.iter().zip(&words) {
-            let ((words, distance), step) = (step(*own, &words, period), &mut steps[*index]);
+        for index in &members {
+            let (time, interval) = (sites[*index].last_time, sites[*index].interval);
+            let is_near = |other: &&usize| sites[**other].last_time.abs_diff(time) <= interval;
+            let words: Vec<(u64, u64)> = members.iter().filter(is_near).map(last_words).collect();
+            let ((words, distance), step) = (step(last_words(index), &words, period), &mut steps[*index]);
             step.bytes = step.bytes.max((words * WORD_BYTES) as f64);
             step.stride = distance.map_or(step.stride, |distance| distance * WORD_BYTES);
         }

@@ -20,6 +20,11 @@ pub struct Site {
     pub is_store: bool,
     /// Address of the last access.
     pub last_address: u64,
+    /// Accesses of all sites until the last access, and since the one before.
+    pub last_time: u64,
+    pub interval: u64,
+    /// Index of the site whose loaded values `Counters::chained` counts: itself, or the one before it in an unrolled chain.
+    pub chained_to: usize,
     pub counters: Counters,
     /// Accesses to the youngest lines of the sample, by their place; each counts 2^level.
     pub young: [u64; YOUNGEST],
@@ -54,7 +59,8 @@ pub struct Counters {
     pub runs: u64,
     /// Sum of the sizes in bytes, without signs, of all steps that continue a run.
     pub run_bytes: u64,
-    /// Accesses with another stride at a constant plus 1, 4, 8, 16 or 32 times the value loaded before: the largest count.
+    /// Accesses with another stride at a constant plus 1, 4, 8, 16 or 32 times the value that `Site::chained_to` loaded before: the
+    /// largest count.
     pub chained: u64,
     /// Accesses with another stride within 256 bytes behind one of the last eight words loaded by any site.
     pub pointed: u64,

@@ -12,7 +12,8 @@ pub enum Kind {
     Sweep,
     /// At a constant, longer stride.
     Strided,
-    /// The address is a constant plus a multiple of the value that the same instruction loaded before.
+    /// The address is a constant plus a multiple of the value that the same instruction, or another one of an
+    /// unrolled chain, loaded before.
     Chain,
     /// The address is shortly behind one of the last eight loaded words.
     Pointer,

@@ -4,6 +4,7 @@ use crate::reuse::{Displaced, YOUNGEST};
 use crate::site::{Counters, Sink, Site, SiteName};
 use apexmap_base::error::{Error, Result};
 use std::io::Read;
+use std::iter::successors;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -33,7 +34,9 @@ pub struct Messages {
 /// No message of the tool is longer.
 const MOST_BYTES: usize = 1 << 16;
 const MOST_SITES: u64 = 1 << 20;
-const SITE_NUMBERS: usize = 14;
+const SITE_NUMBERS: usize = 17;
+/// Loads of an unrolled chain at most.
+const MOST_UNROLLED: usize = 128;
 
 impl Messages {
     pub fn receive(&mut self, socket: &mut impl Read, sink: &mut dyn Sink) -> Result<()> {
@@ -58,6 +61,8 @@ impl Messages {
             2 => sink.halve(),
             3 => self.take_site(payload)?,
             4 => {
+                self.keep_chains();
+                self.fill_lines();
                 self.end = match payload {
                     [0, ..] => Some(End::Ended),
                     [1, ..] => Some(End::Replaced),
@@ -79,6 +84,37 @@ impl Messages {
         Ok(())
     }
 
+    /// Forgets the values of other sites, unless those sites form a circle: only then does each load wait for the one before.
+    fn keep_chains(&mut self) {
+        let is_chained = |index: &usize| {
+            self.sites.get(*index).is_some_and(|site| 2 * site.counters.chained > site.counters.accesses)
+        };
+        let is_circle = |index: usize| {
+            let before = |index: &usize| Some(self.sites.get(*index)?.chained_to);
+            let mut chain = successors(Some(index), before).take_while(is_chained).skip(1).take(MOST_UNROLLED);
+            chain.any(|other| other == index)
+        };
+        let is_kept: Vec<bool> =
+            self.sites.iter().enumerate().map(|(index, site)| site.chained_to == index || is_circle(index)).collect();
+        self.sites.iter_mut().zip(is_kept).filter(|(_, kept)| !kept).for_each(|(site, _)| site.counters.chained = 0);
+    }
+
+    /// Compilers give line 0 to some instructions of a loop. They get the line of the nearest site of their function.
+    fn fill_lines(&mut self) {
+        let mut order: Vec<usize> = (0..self.sites.len()).collect();
+        order.sort_by_key(|index| self.sites[*index].address);
+        for _ in 0..2 {
+            for pair in order.windows(2) {
+                let (neighbour, name) = (&self.sites[pair[0]].name, &self.sites[pair[1]].name);
+                let is_same = (&neighbour.object, &neighbour.function) == (&name.object, &name.function);
+                if is_same && neighbour.line > 0 && name.line == 0 && !name.file.is_empty() {
+                    self.sites[pair[1]].name = neighbour.clone();
+                }
+            }
+            order.reverse();
+        }
+    }
+
     fn take_site(&mut self, payload: &[u8]) -> Result<()> {
         let (numbers, text) = payload.split_at_checked((SITE_NUMBERS + YOUNGEST) * 8).ok_or_else(malformed_message)?;
         let numbers: Vec<u64> = numbers.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
@@ -97,6 +133,9 @@ impl Messages {
             chained,
             pointed,
             last_address,
+            chained_to,
+            last_time,
+            interval,
             ref young @ ..,
         ] = &numbers[..]
         else {
@@ -111,7 +150,8 @@ impl Messages {
         }
         let site = &mut self.sites[index];
         (site.address, site.size, site.is_store) = (address, size as u32, is_store != 0);
-        site.last_address = last_address;
+        (site.last_address, site.last_time, site.interval) = (last_address, last_time, interval);
+        site.chained_to = chained_to as usize;
         let stride = stride.cast_signed();
         site.counters =
             Counters { accesses, same_address, same_stride, same_line, stride, runs, run_bytes, chained, pointed };

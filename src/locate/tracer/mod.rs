@@ -12,6 +12,7 @@ use crate::site::{SAMPLE_LIMIT, Sink, Site};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::guarded::{Guarded, Terms};
 use apexmap_base::new_file::create_in_memory;
+use apexmap_base::process::this_program;
 use apexmap_base::shell::quote_words;
 use apexmap_base::terminal::to_printable;
 use apexmap_base::units::bytes;
@@ -78,6 +79,8 @@ const LOG_BYTES: u64 = 1 << 20;
 pub fn trace(program: &[OsString], options: &TraceOptions, sink: &mut dyn Sink) -> Result<Traced> {
     let name = program.first().ok_or_else(|| Error::input("there is no program to trace", "name one after --"))?;
     program::check(name)?;
+    // Valgrind reads /proc as this program does.
+    this_program()?;
     let tool = valgrind::Tool::prepare(options.cache.as_deref())?;
     let failed = |cause: std::io::Error| Error::environment(format!("cannot make a socket for the trace: {cause}"), "");
     let (output, input) = UnixStream::pair().map_err(failed)?;

@@ -33,14 +33,14 @@ extern Int VG_(fcntl)(Int fd, Int command, Addr argument);
 extern Bool VG_(clo_trace_children);
 extern const HChar *VG_(name_of_launcher);
 
-enum { SCALES = 5, RECENT = 8, YOUNGEST = 8, SITE_BITS = 20, NUMBER_BITS = 42, LINE_BITS = 6, SLOT_BITS = 21, SLOTS = 1 << SLOT_BITS };
+enum { SCALES = 5, RECENT = 8, PATIENCE = 8, YOUNGEST = 8, SITE_BITS = 20, NUMBER_BITS = 42, LINE_BITS = 6, SLOT_BITS = 21, SLOTS = 1 << SLOT_BITS };
 /* Accesses that are recorded until they are counted, and the words that they put at most. */
 enum { RECORDS = 1 << 8, MOST_WORDS = 3 * RECORDS, BUFFER_WORDS = 1 << 13 };
 /* Pages of 4 KiB. A page that is among so many recent ones is not passed on: every TLB holds it. */
 enum { PAGE_BITS = 12, RECENT_PAGES = 32, PAGE_PLACES = 64 };
 enum { LEVEL_WORDS = 1 << 22, MANY_LINES = 1 << 14 }; /* The rate halves after so many words of a level, while it has many lines. */
 
-typedef struct {
+typedef struct Site {
     VgHashNode node; /* key: see `find_site` */
     UInt index, size;
     Bool is_store;
@@ -54,6 +54,9 @@ typedef struct {
     Long kept_stride;
     ULong runs, run_bytes, pointed;
     ULong value; /* the last integer that it loaded */
+    struct Site *before; /* whose value its addresses are compared with: its own at first */
+    UInt failed; /* accesses that did not match since the last one that did */
+    ULong time, interval; /* accesses of all sites until its last one, and since its one before */
     ULong bases[SCALES], chained[SCALES];
     ULong young[YOUNGEST]; /* accesses to the youngest lines, by their place, times 2^level */
 } Site;
@@ -189,23 +192,36 @@ static void settle(Site *site) {
     if (distance <= width(site)) site->run_bytes += kept * distance;
     else site->runs += kept;
 }
+/* Compares an address with the value of the site before in its chain. In an unrolled loop that is another site: one of the last that began
+   a stride. The next one is tried after some accesses in a row that do not match. */
+static void find_before(Site *site, Addr address) {
+    static Site *loads[RECENT];
+    static UInt next;
+    Bool is_chained = False;
+    for (UInt i = 0; i < SCALES; i++) {
+        ULong base = address - scales[i] * site->before->value;
+        is_chained |= base == site->bases[i];
+        site->chained[i] += base == site->bases[i];
+        site->bases[i] = base;
+    }
+    site->failed = is_chained ? 0 : site->failed + 1;
+    UInt back = site->failed / PATIENCE % (RECENT + 1);
+    if (!is_chained && site->failed % PATIENCE == 0) site->before = back > 0 && next >= back ? loads[(next - back) % RECENT] : site;
+    loads[next++ % RECENT] = site;
+}
 static void begin_stride(Site *site, Addr address, Long step) {
     if (site->new_strides++ == 0) return;
     settle(site);
     site->stride = step;
     if (step > 0 && step <= width(site)) site->run_bytes += step;
     else site->runs++;
-    for (UInt i = 0; i < SCALES && !site->is_store; i++) {
-        ULong base = address - scales[i] * site->value;
-        site->chained[i] += base == site->bases[i];
-        site->bases[i] = base;
-    }
+    if (!site->is_store) find_before(site, address);
     Bool is_pointed = False;
     for (UInt i = 0; i < RECENT; i++) is_pointed |= address - recent_values[i] < 256;
     site->pointed += is_pointed;
 }
 
-static inline void count(Site *site, Addr address, ULong value) {
+static inline void count(Site *site, Addr address, ULong value, ULong time) {
     Long step = address - site->address;
     Bool same_line = (address ^ site->address) < 1 << LINE_BITS;
     if (LIKELY(step == site->stride)) site->same_stride++;
@@ -215,6 +231,8 @@ static inline void count(Site *site, Addr address, ULong value) {
     site->address = address;
     site->same_line += same_line;
     if (level == 0 || highest_level(address >> LINE_BITS) >= level) touch(site, address >> LINE_BITS, !same_line);
+    site->interval = time - site->time;
+    site->time = time;
     site->value = value;
     if (value > 0xFFFF) recent_values[recent_next++ % RECENT] = value; /* Smaller values are no pointers. */
 }
@@ -222,7 +240,7 @@ static inline void count(Site *site, Addr address, ULong value) {
 static void count_records(void) {
     if (recorded == 0) return;
     UInt first = buffered;
-    for (UInt i = 0; i < recorded; i++) count(records[i].site, records[i].address, records[i].value);
+    for (UInt i = 0; i < recorded; i++) count(records[i].site, records[i].address, records[i].value, accesses + i);
     accesses += recorded;
     recorded = 0;
     if (max_lines) add_lines(first, buffered);
@@ -249,13 +267,13 @@ static void write_name(const Site *site, HChar *text, SizeT room) {
 }
 
 static void send_site(Site *site) {
-    static struct { ULong numbers[15], young[YOUNGEST]; HChar name[1 << 13]; } message;
+    static struct { ULong numbers[18], young[YOUNGEST]; HChar name[1 << 13]; } message;
     ULong chained = 0, total = site->new_strides + site->same_stride + site->same_address;
     settle(site);
     for (UInt i = 0; i < SCALES; i++) chained = site->chained[i] > chained ? site->chained[i] : chained;
     ULong numbers[] = { 0, site->index, site->code, site->size, site->is_store, total, site->same_address, site->same_stride,
         site->same_line, site->kept_stride, site->runs + site->same_address + 1, site->run_bytes, chained, site->pointed,
-        site->address };
+        site->address, site->before->index, site->time, site->interval };
     VG_(memcpy)(message.numbers, numbers, sizeof numbers);
     VG_(memcpy)(message.young, site->young, sizeof site->young);
     write_name(site, message.name, sizeof message.name);
@@ -320,6 +338,7 @@ static Site *find_site(UInt size, Bool is_store) {
     shared_site = site = VG_(calloc)("site", 1, sizeof *site);
     site->node.key = key, site->index = site_count++, site->epoch = epoch, site->object = object;
     site->code = code, site->size = size, site->is_store = is_store;
+    site->before = site;
     site->stride = 1ll << 62; /* No step is that long. */
     VG_(HT_add_node)(sites, site);
     return site;

@@ -5,6 +5,7 @@ use super::values::{Row, Statistic, Values, number_after, parameter_name, scale,
 use crate::table::columns::{caption, own_name};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
+use apexmap_measure::kernels::command::parse_number;
 use std::mem::take;
 
 #[derive(Default)]
@@ -117,7 +118,7 @@ impl Test {
                 row = if is_wrong { row.fail(Status::Wrong, "OSU reports failed validation") } else { row };
                 continue;
             }
-            let number: f64 = field.parse().ok()?;
+            let number = parse_number(field).ok()?;
             let (column, exponent) = column(name);
             let is_rate = column == "bytes_per_second";
             let number = scale(if is_rate { number * self.mega } else { number }, exponent);

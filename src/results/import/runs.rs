@@ -68,9 +68,9 @@ fn split(text: &str) -> Vec<(&'static Reader, &str)> {
     (1..).zip(runs).filter(|(number, run)| !is_command(run, starts.get(*number))).map(|(_, run)| run).collect()
 }
 
-/// Ends lines as on Linux, and removes the labels that launchers put before each line. Lines with another label follow.
+/// Ends lines as on Linux, and removes colours and the labels that launchers put before each line. Lines with another label follow.
 fn without_labels(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text = without_colours(text).replace("\r\n", "\n").replace('\r', "\n");
     let (mut parts, mut places): (Vec<String>, HashMap<&str, usize>) = Default::default();
     for line in text.split_inclusive('\n') {
         let (label, rest) = split_label(line);
@@ -79,6 +79,15 @@ fn without_labels(text: &str) -> String {
         parts[place].push_str(rest);
     }
     parts.concat()
+}
+
+/// Removes sequences such as `\x1b[1;32m`, which terminals show as colours.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).get(1..).unwrap_or_default()
+    })
 }
 
 /// Splits off the label of `srun -l` (`3: `), of Open MPI's `--tag-output` (`[1,3]<stdout>:`) or of MPICH's `-l` (`[3] `).

@@ -4,6 +4,7 @@ use super::values::{Row, Statistic, Values, number_after, scale, set};
 use crate::table::columns::caption;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
+use apexmap_measure::kernels::command::parse_number;
 
 pub const KERNEL: &str = "calibrate.stream";
 
@@ -23,9 +24,11 @@ fn read(text: &str, program: &str, version_mark: &str) -> Result<Values, String>
     let header = Header::new(&header.join("\n"), (!is_babel).then_some(1.0));
     let mega = if text.to_lowercase().contains("mibytes") { 1.048576 } else { 1.0 };
     let is_wrong = ["Failed Validation", "Validation failed"].iter().any(|mark| text.contains(mark));
+    let is_csv = text.contains("function,num_times");
     let (mut last, mut unread) = (String::new(), Vec::new());
     for line in text.lines() {
-        let mut fields = line.split([' ', '\t', ',']).filter(|field| !field.is_empty());
+        let mut fields =
+            line.split(|c| is_csv && c == ',' || [' ', '\t'].contains(&c)).filter(|field| !field.is_empty());
         let Some(name) = fields.next() else { continue };
         let name = if is_babel { name } else { name.strip_suffix(':').unwrap_or_default() }.to_lowercase();
         let access = match name.as_str() {
@@ -34,7 +37,7 @@ fn read(text: &str, program: &str, version_mark: &str) -> Result<Values, String>
             "dot" | "nstream" => None,
             _ => continue,
         };
-        let numbers: Vec<f64> = fields.clone().map_while(|field| field.parse().ok()).collect();
+        let numbers: Vec<f64> = fields.clone().map_while(|field| parse_number(field).ok()).collect();
         // The CSV of BabelStream has the executions, the elements and their size before the rate.
         let (size, [rate, a, b, c]) = match numbers[..] {
             [_, elements, bytes, rate, a, b, c] => (Some((elements, bytes)), [rate, a, b, c]),

@@ -12,7 +12,7 @@ pub use program::Finished;
 use specification::Resolved;
 pub use specification::{KEYS, Specification};
 pub use start::Program;
-pub use value::{Better, PEAK_BYTES, SYSTEM_SECONDS, USER_SECONDS, ValueSpec, is_name};
+pub use value::{Better, PEAK_BYTES, SYSTEM_SECONDS, USER_SECONDS, ValueSpec, is_name, parse_number};
 
 pub use super::parameter::COMMAND;
 

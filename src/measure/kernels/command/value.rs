@@ -175,7 +175,7 @@ pub fn find_regex(pattern: &str, finished: &Finished) -> Result<f64, String> {
 
 /// A comma divides thousands in `1,234.5` and `1,234,567`, and is a decimal sign in `12,5`, `0,063` and `1.234,5`. In `1,234` it may be
 /// either.
-fn parse_number(text: &str) -> Result<f64, &'static str> {
+pub fn parse_number(text: &str) -> Result<f64, &'static str> {
     const THOUSANDS: &str = r"^[+-]?[1-9]\d{0,2}(,\d{3})+((,\d{3})|(\.\d*([eE].*)?))$";
     const DECIMAL: &str =
         r"^[+-]?((0|\d{4,})?,\d+|\d{1,3},(\d{1,2}|\d{4,})|[1-9]\d{0,2}(\.\d{3})+,\d+)([eE][+-]?\d+)?$";

@@ -308,8 +308,14 @@ fn describe_vendors(folder: &Path, loads: bool) -> Option<String> {
     };
     let is_icd = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "icd");
     let named = files.iter().filter(is_icd).map(|file| {
-        let library = std::fs::read_to_string(file).unwrap_or_default();
-        let library = library.split('\n').next().unwrap_or_default();
+        let text = match std::fs::read_to_string(file) {
+            Err(error) => return format!("{} cannot be read ({error})", file.display()),
+            Ok(text) => text,
+        };
+        let library = text.split('\n').next().unwrap_or_default();
+        if library.trim().is_empty() {
+            return format!("{} names no library", file.display());
+        }
         let state = if loads { describe_library(library) } else { String::new() };
         format!("{} names {}{state}", file.display(), library.escape_debug())
     });

@@ -138,7 +138,8 @@ pub const CAUSES: &[Cause] = &[
          knows is often its own (hostname)"),
     row(Setup, Starting, PMI,
         &["OMPI was not built with SLURM's PMI support", "PMI2_Init failed", "PMI_Init failed", "PMI_Init returned", "PMIx_Init failed",
-          "ext3x_client.c", "PMI server not found", "pmix_init:startup:internal-failure", "MPI was not built with PMI support"],
+          "ext3x_client.c", "PMI server not found", "pmix_init:startup:internal-failure", "MPI was not built with PMI support",
+          "Invalid MPI plugin"],
         CHOOSE_PMI)
         .of_srun()
         .special(LauncherMismatch),
