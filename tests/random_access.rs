@@ -62,6 +62,7 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
         "random_access.base" => vec![
             vec![choice("sending", "bucketed"), ("SMSG", Value::Integer(1)), ("B", Value::Integer(2))],
             vec![choice("sending", "immediate"), choice("owner_by", "division")],
+            vec![choice("sending", "reference"), ("SMSG", Value::Integer(1)), ("B", Value::Integer(1))],
         ],
         "random_access.alltoallv" => vec![vec![choice("owner_by", "prediction")]],
         "random_access.hypercube" => vec![

@@ -165,6 +165,7 @@ fn variants_of_kernels_are_verified_and_identical() {
         ("random_access.hypercube", &[("receives", "on_demand"), ("own_updates", "at_once"), ("waits", "early")]),
         ("random_access.hypercube", &[("operation", "add"), ("pages", "base"), ("starts", "reference")]),
         ("random_access.base", &[("sending", "immediate"), ("stream", "lcg")]),
+        ("random_access.base", &[("sending", "reference")]),
         ("random_access.one_sided", &[("access", "xor")]),
         ("random_access.routed", &[("owner_by", "division")]),
         ("message_rate.ping_pong", &[("operation", "put")]),

@@ -9,8 +9,8 @@ use apexmap_measure::comm::simulated::ComputationCosts;
 use apexmap_measure::kernels::keys::{Access, N_WORDS, PAGES, Pages};
 use apexmap_measure::kernels::{self, Computations, Divided, Kernel};
 use apexmap_theory::machine::catalogue::{
-    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, NODE_UPDATES_PER_SECOND, UPDATE_ROLE_SECONDS,
-    UPDATE_SECONDS,
+    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, LOOK_SECONDS, NODE_UPDATES_PER_SECOND,
+    UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
 };
 use apexmap_theory::machine::{Card, NumberName, Word};
 use apexmap_theory::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
@@ -44,6 +44,7 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
             }
             set(Computation::Generate, generate);
             set(Computation::Update, update);
+            set(Computation::Look, numbers.find(&[LOOK_SECONDS]).unwrap_or(0.0));
             // Measured with a table for each core.
             let all_cores = numbers.find_qualified(NODE_UPDATES_PER_SECOND, "star");
             let shared = all_cores.map_or(0.0, |rate| table_factor(numbers.card, point) / rate);

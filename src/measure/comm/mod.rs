@@ -103,6 +103,8 @@ pub enum Computation {
     Divide,
     /// Updates of the table.
     Update,
+    /// Looks for messages between updates, whether they find any or not.
+    Look,
     /// Places that are drawn from the power law.
     Draw,
     /// Blocks that are read from the rank's own memory, for itself or for another rank.
@@ -112,7 +114,7 @@ pub enum Computation {
 }
 
 impl Computation {
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
 }
 
 /// Operations that all ranks call in the same order. The documentation marks such operations of other traits as *collective*.

@@ -68,6 +68,7 @@ catalogue! {
     ROLE_2_SECONDS = Seconds, "load of the core that routes along Z, per update (T_2)";
     HOP_SECONDS = Seconds, "routing an update over one hop in software";
     DIVIDE_SECONDS = Seconds, "dividing an update between the partners of an exchange, one stage; or among many owners";
+    LOOK_SECONDS = Seconds, "looking for messages between two updates";
     COPY_SECONDS_PER_BYTE = SecondsPerByte, "copying bytes in memory";
     DIVISION_SECONDS = Seconds, "finding the owner of a word by an integer division";
     PREDICTION_SECONDS = Seconds, "finding the owner of a word by multiplication and correction";

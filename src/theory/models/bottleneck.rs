@@ -18,7 +18,7 @@ const DIMENSIONS: Variable = dimensions("dimensions", "dimensions of a torus or 
 
 /// The only covered way to send: a bucket would share a message among hundreds of updates.
 const SENDING: Variable = Variable {
-    words: &["bucketed", "immediate"],
+    words: &["bucketed", "immediate", "reference"],
     ..variable("sending", Unit::None, "how updates are sent: \"immediate\" only, one per message", Some(1.0))
 };
 

@@ -1,7 +1,7 @@
-//! After the HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. Unlike in the reference
-//! implementation, with `"bucketed"` a rank polls for messages when its buckets are full, not before every update; updates of words
-//! that it owns also wait in a bucket, and are applied without a message; at the end, the ranks add up the messages sent and
-//! received, instead of sending a last message to all others.
+//! After the HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. With `"reference"`, as in the
+//! reference implementation, a rank looks for messages before every update, and applies updates of its own words at once. With
+//! `"bucketed"`, it looks when its buckets are full, and its own updates also wait in a bucket. Unlike in the reference
+//! implementation, at the end the ranks add up the messages sent and received, instead of sending a last message to all others.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -31,14 +31,15 @@ pub static KERNEL: Kernel = Kernel {
 
 pub const SENDING: Key<Sending> = choice_key(
     "sending",
-    "sending of updates: bucketed (in buckets of up to Q updates, the fullest first) or immediate (each update separately)",
+    "sending of updates: bucketed (in buckets of up to Q updates, the fullest first), immediate (each update separately), or reference \
+     (in buckets, with a look for messages before every update, as the program of HPCC)",
 );
-choice! { pub enum Sending { Bucketed = "bucketed", Immediate = "immediate" } }
+choice! { pub enum Sending { Bucketed = "bucketed", Immediate = "immediate", Reference = "reference" } }
 
 fn message_words(point: &Point) -> usize {
     match SENDING.of(point) {
         Sending::Immediate => 1,
-        Sending::Bucketed => Q.of(point) as usize,
+        Sending::Bucketed | Sending::Reference => Q.of(point) as usize,
     }
 }
 
@@ -59,6 +60,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         match sending {
             Sending::Immediate => rank.send_immediately(&problem, table),
             Sending::Bucketed => rank.send_buckets(&problem, table),
+            Sending::Reference => rank.send_as_reference(&problem, table),
         }
         rank.finish(table);
         rank.tally
@@ -90,7 +92,7 @@ impl<C: Mailboxes> Rank<'_, C> {
                 self.tally.applied += 1;
             } else {
                 self.send(owner, &[value], table);
-                self.receive(table);
+                self.look(table);
             }
         }
     }
@@ -118,8 +120,40 @@ impl<C: Mailboxes> Rank<'_, C> {
             } else {
                 self.send(fullest, &batch, table);
             }
-            self.receive(table);
+            self.look(table);
         }
+    }
+
+    fn send_as_reference(&mut self, problem: &Problem, table: &mut Table) {
+        let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+        let mut buckets = Buckets::new(problem.owners.parts(), problem.look_ahead);
+        let mut batch = Vec::with_capacity(problem.look_ahead);
+        while left > 0 || buckets.stored > 0 {
+            self.look(table);
+            if left == 0 || buckets.stored == problem.look_ahead {
+                let fullest = buckets.empty_fullest(&mut batch);
+                self.send(fullest, &batch, table);
+                continue;
+            }
+            let value = generator.next_u64();
+            let owner = self.owners.owner(problem.index.word(value));
+            self.comm.charge(Computation::Generate, 1);
+            self.comm.charge(Computation::Divide, 1);
+            left -= 1;
+            if owner == self.comm.rank() {
+                table.update(value);
+                self.comm.charge(Computation::Update, 1);
+                self.tally.applied += 1;
+            } else {
+                buckets.push(owner, value);
+                self.tally.store(buckets.stored);
+            }
+        }
+    }
+
+    fn look(&mut self, table: &mut Table) {
+        self.comm.charge(Computation::Look, 1);
+        self.receive(table);
     }
 
     /// Receives while all send handles are busy.
