@@ -9,7 +9,7 @@ use apexmap_measure::comm::simulated::{
     InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, SimulatedMessages, SlowLink, Topology,
     run,
 };
-use apexmap_measure::comm::{Comm, Messages, PointToPoint, Tag};
+use apexmap_measure::comm::{Comm, Computation, Messages, PointToPoint, Tag};
 use apexmap_simulate::envelope;
 use platform::platform;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ pub fn simulate_pattern(machine: &Machine, ranks: usize, pattern: &str, bytes: u
         (0..repetitions).for_each(|_| patterns.run(pattern));
         comm.wall_time() - start
     };
-    let (results, _) = run(machine, [0.0; 6], ranks, |comm, _| body(comm)).expect("a simulation");
+    let (results, _) = run(machine, [0.0; Computation::COUNT], ranks, |comm, _| body(comm)).expect("a simulation");
     results.into_iter().map(|result| result.expect("a rank that succeeds")).fold(0.0, f64::max)
 }
 

@@ -8,7 +8,7 @@ use apexmap_measure::comm::simulated::{
     ComputationCosts, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, SimulatedComm, Time, Topology, run,
 };
 use apexmap_measure::comm::{
-    Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Path, Posting, Rma, RmaWindow, Tag,
+    Collectives, Comm, Computation, GetWindow, Inbox, Mailboxes, Outbox, Path, Posting, Rma, RmaWindow, Tag,
 };
 
 pub const SEND: Time = 700;
@@ -16,7 +16,7 @@ pub const RECEIVE: Time = 900;
 pub const LATENCY: Time = 5_000;
 pub const PER_BYTE: f64 = 250.0;
 pub const GAP: Time = 1_100;
-pub const NO_COSTS: ComputationCosts = [0.0; 6];
+pub const NO_COSTS: ComputationCosts = [0.0; Computation::COUNT];
 
 fn costs() -> PathCosts {
     PathCosts::uniform(MessageCosts {

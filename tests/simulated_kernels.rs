@@ -11,7 +11,7 @@ use apexmap_measure::kernels::{self, Kernel, Outcome, Refusal};
 use apexmap_run::drive::cost::moves_and_messages;
 
 /// Costs in picoseconds of each computation.
-const COSTS: ComputationCosts = [900.0, 1_500.0, 20_000.0, 2_000.0, 50_000.0, 0.0];
+const COSTS: ComputationCosts = [900.0, 1_500.0, 20_000.0, 0.0, 2_000.0, 50_000.0, 0.0];
 const NO_COSTS: ComputationCosts = [0.0; Computation::COUNT];
 
 fn messages(send: u64, receive: u64, latency: u64, per_byte: f64, copy_per_byte: f64) -> PathCosts {
@@ -211,7 +211,7 @@ fn twice_the_time_of_an_update_doubles_the_time_of_updates() {
     assert!(once >= 1024.0 * 1e-9, "{once}");
     assert!((twice / once - 2.0).abs() < 1e-9, "{once} {twice}");
     // 1024 updates per rank take 1 us each more; the fullest rank has a few more.
-    let slower = |update: f64| simulate(&torus(), [0.0, 0.0, update, 0.0, 0.0, 0.0], &hypercube(16, 1024)).seconds;
+    let slower = |update: f64| simulate(&torus(), [0.0, 0.0, update, 0.0, 0.0, 0.0, 0.0], &hypercube(16, 1024)).seconds;
     let added = slower(1e6) - slower(0.0);
     assert!((0.8e-3..1.5e-3).contains(&added), "{added}");
 }

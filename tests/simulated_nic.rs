@@ -3,9 +3,9 @@
 use apexmap_measure::comm::simulated::{
     ComputationCosts, Frame, InterfaceCosts, LinkCosts, Machine, MessageCosts, PathCosts, Topology, run,
 };
-use apexmap_measure::comm::{Collectives, Comm, Rma, RmaWindow};
+use apexmap_measure::comm::{Collectives, Comm, Computation, Rma, RmaWindow};
 
-const NO_COSTS: ComputationCosts = [0.0; 6];
+const NO_COSTS: ComputationCosts = [0.0; Computation::COUNT];
 /// Picoseconds per byte of 2.3 GB/s and of 4.8 GB/s, with the bytes of packets and of credits.
 const BUS_PER_BYTE: f64 = 1000.0 / 2.3 * 72.0 / 64.0;
 const LINK_PER_BYTE: f64 = 1000.0 / 4.8 * 72.0 / 64.0 * 21.0 / 16.0;

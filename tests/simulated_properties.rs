@@ -263,7 +263,7 @@ proptest! {
         (machine.network.mailbox.receive, machine.node.mailbox.receive) = (0, 0);
         let simulate = || {
             log.borrow_mut().clear();
-            let (results, account) = run(&machine, [1000.0; 6], ranks, |comm, _| body(comm)).expect("a simulation");
+            let (results, account) = run(&machine, [1000.0; Computation::COUNT], ranks, |comm, _| body(comm)).expect("a simulation");
             assert!(results.iter().all(Result::is_ok), "{results:?}");
             (log.borrow().clone(), account)
         };
