@@ -44,6 +44,7 @@ pub fn machine(name: &str, topology: Topology) -> Machine {
         sender_change: 0,
         barrier_stage: None,
         receive_packets: 0,
+        node_packets: 0,
         limited_kernels: Vec::new(),
     }
 }

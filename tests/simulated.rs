@@ -46,6 +46,7 @@ pub fn machine(topology: Topology) -> Machine {
         sender_change: 0,
         barrier_stage: None,
         receive_packets: 0,
+        node_packets: 0,
         limited_kernels: Vec::new(),
     }
 }

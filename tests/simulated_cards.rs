@@ -89,6 +89,30 @@ fn blue_gene_p_counts_in_cycles_and_packets() {
     assert!(error.message.contains("4 cores per node"), "{error}");
 }
 
+/// Each table has 32 MiB. Two of them fit into the last cache of 67 MiB; 16 leave a sixteenth of it to each core.
+#[test]
+fn ranks_of_a_full_node_have_a_lower_clock_and_a_share_of_the_last_cache() {
+    let mut card = Card::read(Path::new("tests/recorded/xeon-16-card.toml")).expect("a card");
+    for (name, value, unit) in [
+        ("core_clock_hz", 2.886, "GHz"),
+        ("core_clock_hz--many", 2.742, "GHz"),
+        ("generate_seconds", 0.56, "ns"),
+        ("update_seconds", 5.19, "ns"),
+        ("divide_seconds", 0.56, "ns"),
+    ] {
+        card.set(name, Number::new(value, unit, "measured")).expect("a number");
+    }
+    let costs = [1usize, 2, 16].map(|ranks| {
+        let point = Point::new("random_access.hypercube", ranks).with_parameter("N_words", (ranks as u64) << 22);
+        computation_costs(&card, &kernels::complete(point).expect("a point")).expect("costs")
+    });
+    let [of_one, of_two, of_all] = costs.map(|costs| costs[Computation::Generate as usize]);
+    assert!((of_all / of_one - 2.886 / 2.742).abs() < 2e-3, "{of_one} and {of_all} ps");
+    assert!(of_one < of_two && of_two < of_all, "{of_two} ps");
+    let [_, of_two, of_all] = costs.map(|costs| costs[Computation::Update as usize]);
+    assert!((1.3..3.0).contains(&(of_all / of_two)), "{of_two} and {of_all} ps");
+}
+
 #[test]
 fn costs_of_published_machines_are_finite_or_refused_by_name() {
     for (name, _) in PUBLISHED {

@@ -43,6 +43,7 @@ fn torus() -> Machine {
         sender_change: 0,
         barrier_stage: None,
         receive_packets: 0,
+        node_packets: 0,
         limited_kernels: Vec::new(),
     }
 }
@@ -63,6 +64,7 @@ fn crossbar(network: PathCosts) -> Machine {
         sender_change: 0,
         barrier_stage: None,
         receive_packets: 0,
+        node_packets: 0,
         limited_kernels: Vec::new(),
     }
 }

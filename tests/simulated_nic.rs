@@ -40,6 +40,7 @@ fn machine(cores: usize) -> Machine {
         sender_change: 0,
         barrier_stage: Some(0),
         receive_packets: 0,
+        node_packets: 0,
         limited_kernels: Vec::new(),
     }
 }

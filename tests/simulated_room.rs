@@ -59,6 +59,8 @@ fn a_sender_waits_for_the_receive_that_makes_room_and_pays_its_send_once() {
             })
             .collect();
         assert_eq!(sent, expected, "{places} places");
+        let node = Machine { ranks_per_node: 2, node_packets: places, ..with_room(0) };
+        assert_eq!(slow_receiver(&node, 6).0, expected, "{places} places for the other rank of the node");
         assert_eq!(taken, (1..=6).map(take).collect::<Vec<_>>(), "{places} places");
         // Rank 0 waited for nearly all of this time, and rank 1 for none.
         assert!((share - (6 - places) as f64 / 12.0).abs() < 0.02, "{places} places: {share}");
@@ -110,8 +112,9 @@ fn full_mailboxes_in_a_circle_are_a_deadlock_with_its_ranks() {
 #[test]
 fn only_the_kernels_of_the_domain_have_limited_room() {
     let machine = Machine { limited_kernels: vec!["random_access.roles".into()], ..with_room(4) };
-    let places = |kernel: &str| machine.for_kernel(kernel).receive_packets;
-    assert_eq!([places("random_access.roles"), places("random_access.base")], [4, 0]);
+    let machine = Machine { node_packets: 1, ..machine };
+    let places = |kernel: &str| [machine.for_kernel(kernel).receive_packets, machine.for_kernel(kernel).node_packets];
+    assert_eq!([places("random_access.roles"), places("random_access.base")], [[4, 1], [0, 0]]);
     assert_eq!(with_room(4).for_kernel("random_access.base").receive_packets, 4);
 }
 
@@ -158,6 +161,23 @@ fn waiting_for_room_has_a_column_and_is_named_as_the_limit() {
     for text in [&successful_stdout(&["status", out]), &page] {
         assert!(text.contains("Full mailboxes limit the rates: simulated ranks waited for room"), "{text}");
     }
+}
+
+/// Core 0 needs a microsecond for an update, 98 cycles (2 + 96) besides, and 150 cycles for each message.
+#[test]
+fn the_steady_rate_is_that_of_the_slowest_core() {
+    let scratch = Scratch::new();
+    let (sweep, folder) = (scratch.join("roles.toml"), scratch.join("out"));
+    std::fs::write(&sweep, ROLES.replace("updates = 2", "updates = 2\ndelay_ns = 1000")).expect("a sweep");
+    let out = folder.to_str().expect("a path");
+    successful_stdout(&["run", sweep.to_str().expect("a path"), "--no-report", "--out", out]);
+    let rate = |column: &str| -> f64 {
+        let csv = successful_stdout(&["export", out, "--select", column]);
+        csv.lines().nth(1).expect("a sample").parse().expect("a rate")
+    };
+    let [steady, whole] = ["steady_operations_per_second", "operations_per_second"].map(rate);
+    let seconds = 8.0 / steady;
+    assert!((1e-6 + 98.0 / 850e6..1e-6 + (98.0 + 150.0) / 850e6).contains(&seconds) && whole < steady, "{steady}, {whole}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ const fn predicted_line(label: &'static str, powers: (u32, u32), value: fn(f64) 
     Line { label, origin: Origin::Predicted { powers, value }, form }
 }
 
+const STEADY: [&str; 2] = ["nodes", "steady_operations_per_second"];
+
 /// Marginal rates over nodes.
 const fn marginal_line(label: &'static str, sweeps: &'static [&'static str], condition: &'static str) -> Line {
     Line { label, origin: Origin::Marginal { sweeps, condition, x: "nodes" }, form: PLAIN }
@@ -287,7 +289,8 @@ pub const FIGURES: &[CurveFigure] = &[
         lines: &[
             printed_line("four cores, measured", "bluegene-table-4", "nodes", "bgp_multi_gups", GUPS),
             printed_line("four cores, bottleneck", "bluegene-table-4", "nodes", "bgp_multi_bottleneck", GUPS),
-            marginal_line("four cores, simulated", &["bluegene-roles", "bluegene-roles-large"], ""),
+            simulated_line("four cores, simulated", "bluegene-roles", "", STEADY, PLAIN),
+            simulated_line("four cores, simulated, large", "bluegene-roles-large", "", STEADY, PLAIN),
             printed_line("one core, measured", "bluegene-table-4", "nodes", "bgp_single_gups", GUPS),
             printed_line("one core, bottleneck", "bluegene-table-4", "nodes", "bgp_single_bottleneck", GUPS),
             marginal_line("one core, simulated", &["bluegene-routed"], ""),

@@ -1,6 +1,6 @@
 use super::numbers::Numbers;
 use super::paths::is_of_one_node;
-use super::poll_seconds;
+use super::{poll_seconds, ranks_per_node, slowdown};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::WORD_BYTES;
@@ -9,15 +9,16 @@ use apexmap_measure::comm::simulated::ComputationCosts;
 use apexmap_measure::kernels::keys::{Access, N_WORDS, PAGES, Pages};
 use apexmap_measure::kernels::{self, Computations, Divided, Kernel};
 use apexmap_theory::machine::catalogue::{
-    DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, LOOK_SECONDS, NODE_UPDATES_PER_SECOND,
+    CORES, DIVIDE_SECONDS, DRAW_SECONDS, GENERATE_SECONDS, LOCAL_SECONDS, LOOK_SECONDS, NODE_UPDATES_PER_SECOND,
     UPDATE_ROLE_SECONDS, UPDATE_SECONDS,
 };
 use apexmap_theory::machine::{Card, NumberName, Word};
-use apexmap_theory::models::apex_map::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
-use apexmap_theory::models::{Model, card_number};
+use apexmap_theory::models::apex_map::{BlockSeconds, missing_memory_numbers, own_block_seconds, read_seconds};
+use apexmap_theory::models::card_number;
 
-/// In a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`.
+/// In a card's provenance: the table of the measurement of `local_seconds` and `update_seconds`, and those of all cores together.
 const TABLE: &str = "single_table_bytes";
+const ALL_TABLES: &str = "star_table_bytes";
 
 /// In picoseconds per unit. Computations that the point's kernel does not have cost nothing.
 pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts> {
@@ -30,8 +31,12 @@ pub fn computation_costs(card: &Card, point: &Point) -> Result<ComputationCosts>
 /// Without the costs of missing numbers.
 pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCosts> {
     let mut costs = ComputationCosts::default();
+    let slow = slowdown(numbers.card, ranks_per_node(numbers.card).min(point.ranks));
     // Whole femtoseconds, because the last bits of powers differ between machines.
-    let mut set = |computation: Computation, seconds: f64| costs[computation as usize] = (seconds * 1e15).round() / 1e3;
+    let mut set = |computation: Computation, seconds: f64| {
+        let factor = if computation == Computation::Memory { 1.0 } else { slow };
+        costs[computation as usize] = (factor * seconds * 1e15).round() / 1e3;
+    };
     let kernel = kernels::find(&point.kernel)?;
     let no_simulation = || Error::input(format!("{} cannot be simulated", kernel.id), "use a kernel of messages");
     match kernel.simulation.ok_or_else(no_simulation)? {
@@ -47,7 +52,8 @@ pub fn find_costs(numbers: &mut Numbers, point: &Point) -> Result<ComputationCos
             set(Computation::Look, numbers.find(&[LOOK_SECONDS]).unwrap_or(0.0));
             // Measured with a table for each core.
             let all_cores = numbers.find_qualified(NODE_UPDATES_PER_SECOND, "star");
-            let shared = all_cores.map_or(0.0, |rate| table_factor(numbers.card, point) / rate);
+            let cores = numbers.find(&[CORES]).unwrap_or(1.0);
+            let shared = all_cores.map_or(0.0, |rate| table_factor(numbers.card, point, (ALL_TABLES, cores)) / rate);
             set(Computation::Memory, if point.ranks > 1 { shared } else { 0.0 });
             // One rank owns all words.
             if point.ranks > 1 {
@@ -80,11 +86,13 @@ fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     let update = on_base_pages.then(|| card.get(&base)).flatten().or_else(|| numbers.find(&[UPDATE_SECONDS]));
     let local = card_number(card, LOCAL_SECONDS.name);
     match (generate, update, local) {
-        (Some(generate), Some(update), _) => (generate, update * table_factor(card, point)),
-        (None, Some(update), Some(local)) => ((local - update).max(0.0), update * table_factor(card, point)),
+        (Some(generate), Some(update), _) => (generate, update * table_factor(card, point, (TABLE, 1.0))),
+        (None, Some(update), Some(local)) => {
+            ((local - update).max(0.0), update * table_factor(card, point, (TABLE, 1.0)))
+        }
         (generate, None, Some(local)) => {
             let generate = generate.unwrap_or(0.0);
-            (generate, (local - generate).max(0.0) * table_factor(card, point))
+            (generate, (local - generate).max(0.0) * table_factor(card, point, (TABLE, 1.0)))
         }
         _ => {
             numbers.miss(LOCAL_SECONDS);
@@ -93,17 +101,15 @@ fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     }
 }
 
-/// The time of a random read in a rank's part of the table over that in the table of the measurement, by the model of memory; 1
-/// without its numbers.
-fn table_factor(card: &Card, point: &Point) -> f64 {
-    let measured = card.provenance.get(TABLE).and_then(|bytes| bytes.as_integer()).map(|bytes| bytes as f64);
-    let words = N_WORDS.get(point).map(|words| words as f64);
-    let (Some(measured), Some(words), Ok(p)) = (measured, words, Reads.parameters(card)) else { return 1.0 };
-    let seconds = |bytes: f64| {
-        let x = Reads.variables(&|name| (name == "region_bytes").then_some(bytes));
-        x.map_or(f64::NAN, |x| 1.0 / Reads.predict(&x, &p).value)
-    };
-    let factor = seconds(words * WORD_BYTES as f64 / point.ranks as f64) / seconds(measured);
+/// The time of a random read in a rank's part of the table over that in the measured table of each of `cores` cores, by the model of memory;
+/// 1 without its numbers. Ranks of a node share its last cache.
+fn table_factor(card: &Card, point: &Point, (table, cores): (&str, f64)) -> f64 {
+    let measured =
+        card.provenance.get(table).and_then(|bytes| bytes.as_integer()).map_or(f64::NAN, |bytes| bytes as f64);
+    let words = N_WORDS.get(point).map_or(f64::NAN, |words| words as f64);
+    let sharers = ranks_per_node(card).min(point.ranks) as f64;
+    let part = words * WORD_BYTES as f64 / point.ranks as f64;
+    let factor = read_seconds(card, part, sharers) / read_seconds(card, measured / cores, cores);
     if factor.is_finite() { factor } else { 1.0 }
 }
 

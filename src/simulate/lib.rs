@@ -63,6 +63,20 @@ pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &
     numbers.extrapolations(point)
 }
 
+/// The time of a core while this many cores of its node compute, over that of a core alone: the clock falls evenly from one to
+/// all. 1 without the clocks.
+pub fn slowdown(card: &Card, ranks_on_node: usize) -> f64 {
+    let many = format!("{}--many", catalogue::CORE_CLOCK_HZ.name);
+    let number = |name: &str| card.get(name).filter(|value| *value > 0.0);
+    let (Some(alone), Some(many), Some(cores)) =
+        (number(catalogue::CORE_CLOCK_HZ.name), number(&many), number(catalogue::CORES.name))
+    else {
+        return 1.0;
+    };
+    let share = (ranks_on_node.saturating_sub(1) as f64 / (cores - 1.0).max(1.0)).min(1.0);
+    1.0 / (1.0 - share * (1.0 - many / alone).max(0.0))
+}
+
 /// For a poll that finds nothing. Two-sided Apex-Map polls for requests and for replies with every access.
 fn poll_seconds(numbers: &Numbers) -> Option<f64> {
     let polls = numbers.find(&[catalogue::REQUEST_POLL_SECONDS]).map(|both| both / 2.0);
@@ -115,6 +129,7 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
     let packets = catalogue::RECEIVE_PACKETS.name;
     let domain = card.domain(packets).and_then(|domain| domain.extent(KERNEL));
     let limited = kernels::ALL.iter().filter(|kernel| domain.is_some_and(|domain| domain.has_word(kernel.id)));
+    let places = |name: &str| card.get(name).map_or(0, |packets| packets.max(1.0) as usize);
     let is_of_threads = paths::is_of_one_node(card);
     let sender = |entry: &Entry| card_number(card, entry.name).filter(|_| is_of_threads).map_or(0, picoseconds);
     Ok(Machine {
@@ -131,7 +146,8 @@ fn find_machine(numbers: &mut Numbers, nodes: usize, ranks_per_node: usize) -> R
         barrier_stage,
         // A request alone and among others differ by two messages, the request and its reply.
         sender_change: sender(catalogue::REQUEST_ALONE_SECONDS).saturating_sub(sender(catalogue::REQUEST_SECONDS)) / 2,
-        receive_packets: card.get(packets).map_or(0, |packets| packets.max(1.0) as usize),
+        receive_packets: places(packets),
+        node_packets: places(&format!("{packets}--node")),
         limited_kernels: limited.map(|kernel| kernel.id.to_owned()).collect(),
     })
 }

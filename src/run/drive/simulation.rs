@@ -28,7 +28,8 @@ impl Simulation {
 
     fn machine_of(&self, card: &Card, size: LaunchSize) -> Result<Machine> {
         let (nodes, ranks_per_node) = self.places(size);
-        let mut machine = simulation::machine(card, nodes, ranks_per_node)?;
+        let slow = simulation::slowdown(card, ranks_per_node.min(size.ranks));
+        let mut machine = simulation::machine(card, nodes, ranks_per_node)?.with_slower_cores(slow);
         machine.link.mapping = self.mapping;
         machine.check(size.ranks).map_err(|reason| {
             Error::input(
@@ -96,11 +97,11 @@ impl Simulation {
     /// Refuses kernels whose senders do not wait and need more places in a mailbox than the card gives it.
     fn require_room(&self, point: &Point) -> Result<()> {
         let machine = self.machine(point.launch_size())?.for_kernel(&point.kernel);
-        let (needed, places) = ((kernels::find(&point.kernel)?.places)(point), machine.receive_packets);
-        if !machine.has_limited_room(0, point.ranks - 1) || places as u64 >= needed {
-            return Ok(());
-        }
-        let number = RECEIVE_PACKETS.name;
+        let needed = (kernels::find(&point.kernel)?.places)(point);
+        let others = [1, point.ranks.saturating_sub(1)].into_iter().filter(|to| (1..point.ranks).contains(to));
+        let least = others.filter_map(|to| machine.room(0, to)).min_by_key(|(_, places)| *places);
+        let Some((sharers, places)) = least.filter(|(_, places)| needed > *places as u64) else { return Ok(()) };
+        let number = format!("{}{}", RECEIVE_PACKETS.name, if sharers > 0 { "--node" } else { "" });
         Err(Error::input(
             format!(
                 "{} sends a rank up to B = {needed} replies that do not wait, and {} has room for {number} = {places}",

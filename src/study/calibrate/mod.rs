@@ -222,6 +222,21 @@ fn domain(samples: &Samples) -> Option<Domain> {
     (!domain.is_empty()).then_some(domain)
 }
 
+/// Sets the clock of a core, of all runs and of those on all cores.
+fn set_clocks(card: &mut Card, samples: &Samples, cores: Option<u32>) -> Result<()> {
+    let (ranks, cores) = (samples.column("ranks"), cores.map(f64::from));
+    let all_cores = samples.filter_rows(|row| ranks.is_some_and(|ranks| Some(ranks.number(row)) == cores));
+    let of_all = NumberName::new(catalogue::CORE_CLOCK_HZ).with_qualifier([Word::Many]).to_string();
+    for (name, samples) in [(catalogue::CORE_CLOCK_HZ.name, samples), (of_all.as_str(), &all_cores)] {
+        let clocks = samples.numbers(Fact::HertzBefore.info().column);
+        if let (Some(clock), Some(most)) = (Summary::from_samples(&clocks), clocks.iter().copied().reduce(f64::max)) {
+            let how = format!("chains of additions before {} runs", clocks.len());
+            card.set(name, Number::new(clock.median, "Hz", how).with_best(most))?;
+        }
+    }
+    Ok(())
+}
+
 /// Numbers that were not measured are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
@@ -250,11 +265,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set(catalogue::CLOCK_HZ.name, Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
     let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
-    let clocks = samples.numbers(Fact::HertzBefore.info().column);
-    if let (Some(clock), Some(most)) = (Summary::from_samples(&clocks), clocks.iter().copied().reduce(f64::max)) {
-        let how = format!("chains of additions before {} runs", clocks.len());
-        card.set(catalogue::CORE_CLOCK_HZ.name, Number::new(clock.median, "Hz", how).with_best(most))?;
-    }
+    set_clocks(&mut card, samples, host.processors.cores)?;
     if let Some(cores) = host.processors.cores {
         card.set(catalogue::CORES.name, whole(f64::from(cores), ""))?;
     }

@@ -48,7 +48,7 @@ macro_rules! catalogue {
 
 catalogue! {
     CLOCK_HZ = Hertz, "clock frequency for numbers in cycles";
-    CORE_CLOCK_HZ = Hertz, "clock of a core during a chain of additions; best is the highest";
+    CORE_CLOCK_HZ = Hertz, "clock of a core during a chain of additions; best is the highest; many: before runs on all cores";
     CORES = None, "processor cores of a node";
     // RandomAccess on a core
     UPDATE_SECONDS = Seconds, "one random update of a table in local memory (t_u)";

@@ -84,7 +84,7 @@ pub fn of_simulation(family: &str) -> Option<Reservation> {
     let test = TESTS.iter().find(|test| test.model.strip_prefix("simulation ") == Some(family))?;
     let (least, most) = test.ratios?;
     Some(Reservation::TestedRatio {
-        without: "a part of what ranks of a node share, such as the last cache".into(),
+        without: "a part of what ranks of a node share, such as the latency of loaded memory".into(),
         least,
         most,
         machine: test.machine.clone(),

@@ -59,6 +59,9 @@ pub struct Machine {
     /// Messages from other nodes, sent and not received, that a mailbox has room for; 0 for any number.
     #[serde(default)]
     pub receive_packets: usize,
+    /// The same from each rank of the receiver's own node.
+    #[serde(default)]
+    pub node_packets: usize,
     /// The kernels whose mailboxes have this limit; all if there are none.
     #[serde(default)]
     pub limited_kernels: Vec<String>,
@@ -226,7 +229,32 @@ impl Machine {
     /// The machine as this kernel sees it.
     pub fn for_kernel(&self, id: &str) -> Self {
         let is_limited = self.limited_kernels.is_empty() || self.limited_kernels.iter().any(|kernel| kernel == id);
-        Self { receive_packets: if is_limited { self.receive_packets } else { 0 }, ..self.clone() }
+        let [receive_packets, node_packets] =
+            [self.receive_packets, self.node_packets].map(|places| if is_limited { places } else { 0 });
+        Self { receive_packets, node_packets, ..self.clone() }
+    }
+
+    /// The same machine, whose cores need this much longer for their part of messages.
+    #[must_use]
+    pub fn with_slower_cores(self, factor: f64) -> Self {
+        let longer = |time: Time| (time as f64 * factor).round() as Time;
+        let message = |costs: MessageCosts| MessageCosts {
+            send: longer(costs.send),
+            receive: longer(costs.receive),
+            saved_in_batch: longer(costs.saved_in_batch),
+            copy_per_byte: costs.copy_per_byte * factor,
+            take_per_byte: costs.take_per_byte * factor,
+            poll: costs.poll.map(longer),
+            ..costs
+        };
+        let path = |path: PathCosts| PathCosts {
+            message: message(path.message),
+            mailbox: message(path.mailbox),
+            get: message(path.get),
+            put: message(path.put),
+        };
+        let [poll, sender_poll] = [self.poll, self.sender_poll].map(longer);
+        Self { network: path(self.network), node: path(self.node), poll, sender_poll, ..self }
     }
 
     pub fn node_of(&self, rank: usize) -> usize {
@@ -250,9 +278,11 @@ impl Machine {
         self.ranks_per_node.min(ranks).saturating_sub(2)
     }
 
-    /// Whether a message between these ranks needs one of the places of the receiver's mailbox.
-    pub fn has_limited_room(&self, from: usize, to: usize) -> bool {
-        self.receive_packets > 0 && self.node_of(from) != self.node_of(to)
+    /// What shares the places of the receiver's mailbox, and their number; `None` for any number.
+    pub fn room(&self, from: usize, to: usize) -> Option<(usize, usize)> {
+        let is_near = self.node_of(from) == self.node_of(to);
+        let (sharers, places) = if is_near { (1 + from, self.node_packets) } else { (0, self.receive_packets) };
+        (places > 0).then_some((sharers, places))
     }
 
     pub fn costs(&self, from: usize, to: usize) -> &PathCosts {

@@ -11,7 +11,7 @@ use crate::comm::{CopyOutbox, Inbox, MailboxCapacity, Mailboxes, Outbox, Path, P
 use apexmap_base::units::WORD_BYTES;
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::rc::Rc;
 
 /// On its way or at its receiver. The order is that of arrival.
@@ -44,15 +44,16 @@ struct Queue {
     /// The receives without a message that were posted when the mailbox was opened, and the times of the later ones.
     first: usize,
     later: VecDeque<Time>,
-    room: Room,
+    /// By what shares them.
+    rooms: BTreeMap<usize, Room>,
     last_sender: Option<usize>,
 }
 
 impl Queue {
     fn new(posting: Posting, receives: usize) -> Self {
         let first = if posting == Posting::Ahead { receives } else { 0 };
-        let (letters, announced, later, room, last_sender) = Default::default();
-        Self { letters, announced, accepted: 0, taken: 0, posting, first, later, room, last_sender }
+        let (letters, announced, later, rooms, last_sender) = Default::default();
+        Self { letters, announced, accepted: 0, taken: 0, posting, first, later, rooms, last_sender }
     }
 
     /// When the receive of a message was posted or will be; `None` if that is not known yet.
@@ -230,8 +231,8 @@ impl SimulatedInbox {
         let queue = &self.own.queues[self.queue];
         let (letter, is_unexpected) = queue.borrow_mut().take(now)?;
         let (Member { world, rank, .. }, sender) = (&self.member, letter.sender);
-        if world.machine.has_limited_room(sender, *rank) {
-            queue.borrow_mut().room.leave(world, self.member.clock());
+        if let Some((sharers, _)) = world.machine.room(sender, *rank) {
+            queue.borrow_mut().rooms.entry(sharers).or_default().leave(world, self.member.clock());
         }
         let costs = &world.machine.costs(sender, *rank).mailbox;
         let (bytes, saved) =
@@ -316,8 +317,8 @@ impl Outbox for SimulatedOutbox {
         let now = self.member.synchronize();
         let ends = (*rank, receiver);
         let mut queue = self.boxes[receiver].queue(*rank).borrow_mut();
-        if world.machine.has_limited_room(*rank, receiver) {
-            if !queue.room.enter(world, now, (*rank, world.machine.receive_packets)) {
+        if let Some((sharers, places)) = world.machine.room(*rank, receiver) {
+            if !queue.rooms.entry(sharers).or_default().enter(world, now, (*rank, places)) {
                 world.block(*rank, receiver, now);
                 self.member.fail(now, "room at its receiver");
                 return false;

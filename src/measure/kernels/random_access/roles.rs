@@ -17,7 +17,7 @@ use super::table::Table;
 use super::*;
 use crate::comm::{Inbox, Outbox};
 pub use loads::LOADS;
-use loads::{DELAY, DELAYED, DISABLED, Idle, MAX_CORES, OUTPUTS_WITH_LOADS};
+use loads::{DELAY, DELAYED, DISABLED, Idle, MAX_CORES, OUTPUTS_OF_ROLES, Progress, STEADY, steady_rate};
 use plan::{RolePlan, Route};
 
 pub static KERNEL: Kernel = Kernel {
@@ -29,7 +29,7 @@ pub static KERNEL: Kernel = Kernel {
         N_WORDS, UPDATES, TIME_BOUND, Q, FULL, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z, OWNER_BY,
         BUFFERS, PACKETS, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED,
     ],
-    outputs: &OUTPUTS_WITH_LOADS,
+    outputs: &OUTPUTS_OF_ROLES,
     division: Division::Over(owners),
     simulation: Some(Computations::Updates { divided: Divided::AmongAll, by_roles: true }),
     refuse,
@@ -106,12 +106,19 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let discards = DISABLED.of(point) > 0;
     let rules = Rules { discards, conformant: !discards && member.delay == 0.0, ..Rules::STRICT };
     let outcome = measure(comm, &problem, arena, rules, |table| member.pass(core, &problem, table));
-    let busy = comm.gather(&[member.busy_seconds.to_bits()]);
+    let words = [member.busy_seconds.to_bits()].into_iter().chain(member.progress.words());
+    let gathered = comm.gather(&words.collect::<Vec<_>>());
     let mut outcome = outcome?;
-    for (number, busy) in busy.iter().flatten().enumerate() {
+    let mut ranks = Vec::new();
+    for (number, words) in gathered.iter().flat_map(|words| words.chunks(1 + Progress::WORDS)).enumerate() {
         let load = outcome.outputs.entry(LOADS[number % plan.nodes.cores].column).or_insert(Value::Real(0.0));
-        let sum = load.as_f64().unwrap_or(0.0) + f64::from_bits(*busy) / problem.updates as f64;
+        let sum = load.as_f64().unwrap_or(0.0) + f64::from_bits(words[0]) / problem.updates as f64;
         *load = Value::Real(sum);
+        ranks.push(words[1..].iter().map(|bits| f64::from_bits(*bits)).collect::<Vec<_>>());
+    }
+    if !ranks.is_empty() && !discards {
+        let rate = steady_rate(&ranks, (plan.nodes.cores, plan.nodes.routers), problem.updates);
+        outcome.outputs.insert(STEADY.column, Value::Real(rate));
     }
     Ok(outcome)
 }
@@ -145,6 +152,7 @@ struct Member<'a, C: Mailboxes> {
     delay: f64,
     idle: Idle,
     busy_seconds: f64,
+    progress: Progress,
 }
 
 /// Parts without a route are served only by earlier cores; their updates never arrive here.
@@ -186,6 +194,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             tally: Tally { buffer_bytes: (KERNEL.buffer_bytes)(point), ..Tally::default() },
             idle: Idle::default(),
             busy_seconds: 0.0,
+            progress: Progress::default(),
         }
     }
 
@@ -198,7 +207,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             }
             self.end_dimension(self.plan.grid.dimensions());
         } else {
-            self.update(table);
+            self.update(problem, table);
         }
         self.end_idle();
         self.busy_seconds += self.comm.wall_time() - started - self.idle.seconds;
@@ -210,17 +219,19 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             return;
         }
         let mut generator = problem.own_generator();
-        self.charge_batch(problem.own_updates());
-        for number in 1..=problem.own_updates() {
+        let (started, updates) = (self.comm.wall_time(), problem.own_updates());
+        self.charge_batch(updates);
+        for number in 1..=updates {
             self.count_stored(1);
             self.route(generator.next_u64());
             if number % self.plan.capacity as u64 == 0 {
                 self.delay(self.plan.capacity);
                 self.serve(0);
-                self.charge_batch(problem.own_updates() - number);
+                self.charge_batch(updates - number);
             }
         }
-        self.delay((problem.own_updates() % self.plan.capacity as u64) as usize);
+        self.delay((updates % self.plan.capacity as u64) as usize);
+        self.progress.generated = self.comm.wall_time() - started;
     }
 
     /// Before any of these updates is sent. `left` updates are left.
@@ -231,7 +242,9 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.comm.charge(Computation::Divide, batch);
     }
 
-    fn update(&mut self, table: &mut Table) {
+    fn update(&mut self, problem: &Problem, table: &mut Table) {
+        let (started, mut received) = (self.comm.wall_time(), 0);
+        let mean = problem.updates as f64 / problem.nodes.owners() as f64;
         let (rank, dimensions) = (self.comm.rank(), self.plan.grid.dimensions());
         while self.channels[dimensions - self.first_channel].ended < self.plan.senders(rank, dimensions) {
             let Self { channels, first_channel, index, disabled, tally, idle, comm, .. } = self;
@@ -255,6 +268,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                 self.wait();
             } else {
                 self.delay(updates);
+                received += updates as u64;
+                self.progress.receive(received, mean, || self.comm.wall_time() - started);
             }
         }
     }

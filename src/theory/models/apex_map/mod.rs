@@ -16,7 +16,7 @@ mod requests;
 
 pub use compact::{LINEAR, TWO_LEVEL, TWO_LEVEL_LINEAR};
 pub use device::DeviceSurface;
-pub use reads::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds};
+pub use reads::{BlockSeconds, Reads, missing_memory_numbers, own_block_seconds, read_seconds};
 pub use requests::Requests;
 
 use crate::machine::Entry;

@@ -65,12 +65,7 @@ impl Model for Reads {
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        let [region, block, share, page, _, _] = array(x);
-        let memory = Memory(&p[SIZES.len()..MEMORY_END]);
-        let issue = memory.issue_seconds(block);
-        let shares = Shares::from_uniform_reads(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
-        let [l2, l3, dram, walks] = memory.misses(&shares, block, 0.0);
-        super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
+        budget(x, p, 1.0)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
@@ -79,6 +74,24 @@ impl Model for Reads {
         // The model does not cover other orders.
         bound(if order == INDEPENDENT { 1.0 / seconds } else { f64::NAN }, term)
     }
+}
+
+/// For one of `cores` cores that share the last cache, each with a region of its own.
+fn budget(x: &[f64], p: &[f64], cores: f64) -> Vec<(&'static str, f64)> {
+    let [region, block, share, page, _, _] = array(x);
+    let memory = Memory(&p[SIZES.len()..MEMORY_END]);
+    let issue = memory.issue_seconds(block);
+    let shares = Shares::from_uniform_reads(region, WORD_BYTES as f64 * block, share, page, sizes(p, cores));
+    let [l2, l3, dram, walks] = memory.misses(&shares, block, 0.0);
+    super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
+}
+
+/// Returns the seconds of a random read in the regions of this many bytes of each of `cores` cores; NaN if a number is missing.
+#[must_use]
+pub fn read_seconds(card: &Card, region_bytes: f64, cores: f64) -> f64 {
+    let x = Reads.variables(&|name| (name == "region_bytes").then_some(region_bytes));
+    let (Ok(x), Ok(p)) = (x, Reads.parameters(card)) else { return f64::NAN };
+    super::sum_terms(&budget(&x, &p, cores)).0
 }
 
 /// Seconds of a block that a rank reads from its own memory.
