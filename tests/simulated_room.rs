@@ -177,7 +177,10 @@ fn the_steady_rate_is_that_of_the_slowest_core() {
     };
     let [steady, whole] = ["steady_operations_per_second", "operations_per_second"].map(rate);
     let seconds = 8.0 / steady;
-    assert!((1e-6 + 98.0 / 850e6..1e-6 + (98.0 + 150.0) / 850e6).contains(&seconds) && whole < steady, "{steady}, {whole}");
+    assert!(
+        (1e-6 + 98.0 / 850e6..1e-6 + (98.0 + 150.0) / 850e6).contains(&seconds) && whole < steady,
+        "{steady}, {whole}"
+    );
 }
 
 #[test]
