@@ -337,9 +337,7 @@ fn trim_zeros(text: String) -> String {
 fn insert_separators(digits: &str) -> String {
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            text.push(',');
-        }
+        text.extend((k > 0 && (digits.len() - k).is_multiple_of(3)).then_some(','));
         text.push(digit);
     }
     text

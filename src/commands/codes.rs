@@ -131,9 +131,7 @@ fn describe(notes: &[(Note, String)], maps: usize) -> String {
         let everywhere = notes.iter().filter(|(other, _)| other == note).count() == maps;
         let place = if everywhere { String::new() } else { format!(", {label}") };
         let names = names.entry(format!("{title}{place}")).or_default();
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
+        names.extend((!names.contains(name)).then(|| name.clone()));
     }
     let is_missing = notes.iter().any(|(note, _)| matches!(note, Note::NoRate(..) | Note::Bound(..)));
     let sentences = names.iter().map(|(title, names)| format!("{title}: {}.\n", names.join("; ")));

@@ -90,9 +90,7 @@ fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut kernel_ids: Vec<&str> = Vec::new();
     for Point { kernel, params, .. } in campaign.plan.entries.iter().map(|entry| &entry.point) {
-        if !kernel_ids.contains(&kernel.as_str()) {
-            kernel_ids.push(kernel);
-        }
+        kernel_ids.extend((!kernel_ids.contains(&kernel.as_str())).then_some(kernel.as_str()));
         for (name, value) in params {
             values.entry(name).or_default().push(value);
         }

@@ -82,7 +82,7 @@ impl<'a> LineTime<'a> {
             Kind::Chain | Kind::Pointer => vec![unit_stride, (Change::Independent, random(Access::Independent))],
             Kind::Random => vec![in_cache, unit_stride],
             Kind::Local => vec![in_cache],
-            // Records of which few words are read.
+            // Records with few words that are read.
             Kind::Sweep if part.stride.unsigned_abs() as f64 > part.step_bytes => vec![unit_stride],
             // A sweep stays in a cache only if it comes back.
             Kind::Sweep if part.reused_after.is_none() => Vec::new(),

@@ -57,9 +57,7 @@ impl<'a> Numbers<'a> {
     }
 
     pub fn miss_name(&mut self, name: &'static str) {
-        if !self.missing.contains(&name) {
-            self.missing.push(name);
-        }
+        self.missing.extend((!self.missing.contains(&name)).then_some(name));
     }
 
     pub fn missing(&self) -> &[&'static str] {
@@ -69,9 +67,7 @@ impl<'a> Numbers<'a> {
     /// Records what takes the place of a number that the card does not have.
     pub fn assume(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
-        if !self.assumptions.contains(&sentence) {
-            self.assumptions.push(sentence);
-        }
+        self.assumptions.extend((!self.assumptions.contains(&sentence)).then_some(sentence));
     }
 
     pub fn finish(self) -> Result<Vec<String>> {

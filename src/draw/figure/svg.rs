@@ -163,7 +163,5 @@ fn outline(path: &mut String, corners: &[Corner], closed: bool) {
         }
         position = *corner;
     }
-    if closed {
-        path.push('z');
-    }
+    path.extend(closed.then_some('z'));
 }

@@ -34,9 +34,7 @@ const NAME_FIELDS: [&[&str]; 10] = [
 pub fn cpu_model(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in parts.values().map(|part| part.name()) {
-        if names.iter().all(|other| *other != name) {
-            names.push(name.into_owned());
-        }
+        names.extend((names.iter().all(|other| *other != name)).then(|| name.into_owned()));
     }
     if !names.is_empty() {
         return names.join(" + ");

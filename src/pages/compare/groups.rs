@@ -99,9 +99,7 @@ fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>)
     free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
     let mut kept: Vec<&str> = Vec::new();
     for axis in free {
-        if !design.depends_on(axis, &kept) {
-            kept.push(axis);
-        }
+        kept.extend((!design.depends_on(axis, &kept)).then_some(axis));
     }
     let (axes, rest) = kept.split_at(kept.len().min(2));
     let part = |(_, members): (Vec<Value>, Vec<usize>)| {

@@ -191,9 +191,7 @@ impl Points {
         for &index in members {
             let values: Vec<Value> = names.iter().filter_map(|name| self.points[index].value(name).cloned()).collect();
             let place = *places.entry(values.iter().map(Part::from_value).collect()).or_insert(parts.len());
-            if place == parts.len() {
-                parts.push((values, Vec::new()));
-            }
+            parts.extend((place == parts.len()).then(|| (values, Vec::new())));
             parts[place].1.push(index);
         }
         parts.sort_by(|a, b| cells::compare(&a.0, &b.0));

@@ -253,9 +253,7 @@ impl<'a> Predictor<'a> {
             }
             Err(refusal) => {
                 let reason = format!("{}; {}", refusal.message, refusal.help);
-                if !self.refused.contains(&reason) {
-                    self.refused.push(reason);
-                }
+                self.refused.extend((!self.refused.contains(&reason)).then_some(reason));
                 None
             }
         }

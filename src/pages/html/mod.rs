@@ -222,9 +222,7 @@ fn bind_units(text: &str) -> String {
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
     for item in items {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
+        seen.extend((!seen.contains(&item)).then_some(item));
     }
     seen
 }

@@ -120,9 +120,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
     let environment = distinct("environment").join("; ");
-    if !environment.is_empty() {
-        facts.push(("Environment", environment));
-    }
+    facts.extend((!environment.is_empty()).then(|| ("Environment", environment)));
     facts
 }
 

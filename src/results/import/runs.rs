@@ -30,7 +30,7 @@ pub fn find_reader(text: &str) -> Option<&'static Reader> {
     split(&without_labels(text)).first().map(|(reader, _)| *reader)
 }
 
-/// In lower case, the starts of lines that end a table. What follows belongs to the next one.
+/// In lower case, the starts of lines that end a table. Later lines belong to the next one.
 const TABLE_ENDS: [&str; 4] = ["triad", "dot", "nstream", "end of summary section."];
 
 fn split(text: &str) -> Vec<(&'static Reader, &str)> {

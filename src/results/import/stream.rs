@@ -112,7 +112,7 @@ impl Header {
         header
     }
 
-    /// Three arrays, of which each thread has its part.
+    /// Three arrays: each thread has its part.
     fn with_size(&self, elements: f64, word_bytes: Option<f64>) -> Vec<(String, Value)> {
         let (name, size) = match self.processes {
             Some(processes) => ("region_bytes", 3.0 * elements * word_bytes.unwrap_or(8.0) / processes),

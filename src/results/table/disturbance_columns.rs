@@ -51,9 +51,7 @@ impl References {
     fn place(&mut self, launch: &Launch) -> usize {
         let next = self.place_values.len();
         let index = *self.places.entry((launch.host.name.clone(), launch.ranks)).or_insert(next);
-        if index == next {
-            self.place_values.push(ReferenceValues::default());
-        }
+        self.place_values.extend((index == next).then(ReferenceValues::default));
         index
     }
 }

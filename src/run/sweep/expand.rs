@@ -352,9 +352,7 @@ impl RefusedPoints {
                 "ranks" => format!("P == {}", point.ranks),
                 name => point.params.get(name).map(|value| format!("{name} == {value}")).unwrap_or_default(),
             };
-            if !term.is_empty() && !terms.contains(&term) {
-                terms.push(term);
-            }
+            terms.extend((!term.is_empty() && !terms.contains(&term)).then_some(term));
         }
         let advice = match terms.is_empty() {
             true => "change the parameter, or leave such points out with a condition in where or exclude".to_owned(),

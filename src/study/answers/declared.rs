@@ -162,9 +162,7 @@ impl<'a> Sentence<'a> {
             let mut words: Vec<String> = Vec::new();
             for name in names.filter(|name| self.values.get(name) == Some(&Err(kind))) {
                 let own = self.words(name);
-                if !words.contains(&own) {
-                    words.push(own);
-                }
+                words.extend((!words.contains(&own)).then_some(own));
             }
             (!words.is_empty()).then(|| list_words(&words))
         };

@@ -93,9 +93,7 @@ pub fn extrapolations(
             None => return Err(refusal(model, domains, name, extent, &value)),
             Some((variable, _)) => {
                 let extrapolation = Extrapolation { variable: variable.name, from: extent.clone() };
-                if !extrapolations.contains(&extrapolation) {
-                    extrapolations.push(extrapolation);
-                }
+                extrapolations.extend((!extrapolations.contains(&extrapolation)).then_some(extrapolation));
             }
         }
     }

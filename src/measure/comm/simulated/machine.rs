@@ -278,7 +278,7 @@ impl Machine {
         self.ranks_per_node.min(ranks).saturating_sub(2)
     }
 
-    /// What shares the places of the receiver's mailbox, and their number; `None` for any number.
+    /// The group of senders that share places of the receiver's mailbox, and the number of places; `None` for any number.
     pub fn room(&self, from: usize, to: usize) -> Option<(usize, usize)> {
         let is_near = self.node_of(from) == self.node_of(to);
         let (sharers, places) = if is_near { (1 + from, self.node_packets) } else { (0, self.receive_packets) };

@@ -99,9 +99,7 @@ impl SimulatedMessages<'_> {
         posted.retain(|receive| {
             // Messages of one sender arrive in order.
             let is_open = stuck.contains(&receive.sender) || !self.receive(receive, now);
-            if is_open && !stuck.contains(&receive.sender) {
-                stuck.push(receive.sender);
-            }
+            stuck.extend((is_open && !stuck.contains(&receive.sender)).then_some(receive.sender));
             is_open
         });
         self.posted = posted;

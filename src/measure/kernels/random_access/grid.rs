@@ -67,8 +67,6 @@ pub fn prime_factors(mut number: usize) -> Vec<usize> {
         }
         candidate += 1;
     }
-    if number > 1 {
-        factors.push(number);
-    }
+    factors.extend((number > 1).then_some(number));
     factors
 }

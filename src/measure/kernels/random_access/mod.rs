@@ -105,7 +105,7 @@ fn piece_words(point: &Point, buffer: usize) -> usize {
     }
 }
 
-/// By default, a message is not longer than what its transport sends without a rendezvous.
+/// Unless the point says otherwise, a message is so short that its transport sends it without a rendezvous.
 fn eager_piece_words(comm: &impl Comm, point: &Point, buffer: usize) -> usize {
     let eager = comm.eager_bytes(ON_NODE.of(point)).filter(|_| LONGEST.of(point) == 0);
     piece_words(point, buffer).min(eager.map_or(usize::MAX, |bytes| (bytes / WORD_BYTES as usize).max(1)))

@@ -103,9 +103,7 @@ impl Member {
             }
             state.waits_for = Some(reason);
             state.polls = true;
-            if !std::mem::replace(&mut state.is_listed, true) {
-                polling.push(self.rank);
-            }
+            polling.extend((!std::mem::replace(&mut state.is_listed, true)).then_some(self.rank));
         }
         self.suspend();
         let mut state = self.state();

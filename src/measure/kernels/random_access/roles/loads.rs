@@ -92,7 +92,7 @@ impl Progress {
     }
 }
 
-/// [`STEADY`], from the words of each rank, of which `cores` form a node and the first `routers` of these route. Nodes that wait for room do
+/// [`STEADY`], from the words of each rank: `cores` ranks form a node, and the first `routers` of these route. Nodes that wait for room do
 /// not advance equally. The longer they run, the smaller a part of the time is that of the last ones alone, which this leaves out.
 pub fn steady_rate(ranks: &[Vec<f64>], (cores, routers): (usize, usize), updates: u64) -> f64 {
     let end = ranks.iter().step_by(cores).map(|times| times[0]).fold(f64::INFINITY, f64::min);
