@@ -156,7 +156,8 @@ fn long_messages_are_as_long_as_the_card_or_open_mpi_sends_eagerly() {
     std::fs::write(&file, card.to_toml()).unwrap();
     let with_card = ["--card", file.to_str().unwrap(), "--card-of-another-host"];
     let messages = "within_node = \"messages\"";
-    let cases: [(&Mpi, (&str, &str), &[&str], f64); 8] = [
+    type Case<'a> = (&'a Mpi, (&'a str, &'a str), &'a [&'a str], f64);
+    let cases: [Case; 8] = [
         (&OPEN_MPI, ("hypercube", messages), &[], 496.0),
         (&OPEN_MPI, ("hypercube", messages), &with_card, 125.0),
         (&OPEN_MPI, ("hypercube", "within_node = \"messages\"\nmessage_words = 700"), &with_card, 700.0),

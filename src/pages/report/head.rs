@@ -120,7 +120,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
     let environment = distinct("environment").join("; ");
-    facts.extend((!environment.is_empty()).then(|| ("Environment", environment)));
+    facts.extend((!environment.is_empty()).then_some(("Environment", environment)));
     facts
 }
 
