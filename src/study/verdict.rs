@@ -53,8 +53,9 @@ pub fn judge(program: &[OsString], exit: ExitStatus, share: Option<f64>, located
     // Where the system gives pages of 2 MiB to all programs, or never, there is nothing to compare.
     let setting = host.huge_pages.as_deref().unwrap_or("never");
     let costs = find_costs(if setting == "always" { "huge" } else { "base" }, &host, located)?;
+    let interrupt = Interrupt::catch();
     note(&format!("runs the program {} times for its time; --no-time leaves this out", 2 * RUNS));
-    let timing = time(program, code, setting == "madvise")?;
+    let timing = time(program, code, setting == "madvise", &interrupt)?;
     Verdict::new(located, &costs, timing, share)
 }
 
@@ -128,8 +129,7 @@ pub fn from_card(card: &Card, pages: &str) -> Vec<Cost> {
 }
 
 /// Runs a program that ended with this exit code.
-fn time(program: &[OsString], exit_code: i32, compares_pages: bool) -> Result<Timing> {
-    let interrupt = Interrupt::catch();
+fn time(program: &[OsString], exit_code: i32, compares_pages: bool, interrupt: &Interrupt) -> Result<Timing> {
     let sides = [specification(program, exit_code, false)?, specification(program, exit_code, compares_pages)?];
     let mut commands = Commands::new(sides.into(), 0)?;
     let (mut measured, mut times) = (Measured::new(Pairs::new(2), vec![Vec::new(); 2]), Vec::new());
