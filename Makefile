@@ -61,7 +61,7 @@ bench:
 	cargo bench --locked
 	cargo test --release --locked -- --ignored nothing_
 
-# The papers' experiments on simulated machines, two at a time (about 20 minutes on two cores). Resumes an interrupted run. The page is
+# The papers' experiments on simulated machines, two at a time (about 11 minutes on two cores). Resumes an interrupted run. The page is
 # papers/papers.html.
 papers: build
 	cargo build --release --locked --example papers
