@@ -189,9 +189,13 @@ impl<P: Placement> Table<'_, P> {
 
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
-        if self.prefetches != Prefetches::Both {
-            return;
+        if self.prefetches == Prefetches::Both {
+            self.prefetch_far(value);
         }
+    }
+
+    #[inline(always)]
+    fn prefetch_far(&self, value: u64) {
         prefetch::prefetch_far(self.words.as_ptr().wrapping_add(self.position(value)));
     }
 
@@ -211,7 +215,7 @@ impl<P: Placement> Table<'_, P> {
         match self.prefetches {
             Prefetches::Both => with_operation!(self.operation, BY => {
                 for ((&value, &ahead), &early) in ahead.zip(later) {
-                    self.prefetch_early(early);
+                    self.prefetch_far(early);
                     self.prefetch(ahead);
                     self.update_with(BY, value);
                 }
