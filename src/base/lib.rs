@@ -2,6 +2,7 @@
 
 pub mod condition;
 pub mod crash;
+pub mod distinct;
 pub mod disturbance;
 pub mod error;
 pub mod fatal_signal;

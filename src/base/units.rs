@@ -337,7 +337,9 @@ fn trim_zeros(text: String) -> String {
 fn insert_separators(digits: &str) -> String {
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {
-        text.extend((k > 0 && (digits.len() - k).is_multiple_of(3)).then_some(','));
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            text.push(',');
+        }
         text.push(digit);
     }
     text

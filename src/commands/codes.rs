@@ -3,6 +3,7 @@
 use super::opened::Opened;
 use super::plot;
 use super::selection::Selection;
+use apexmap_base::distinct::push_new;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::terminal::{print, print_in_red, terminal_width, wrap_lines};
@@ -100,8 +101,8 @@ enum Note {
     ReadAt(f64, String),
     NoRate(String),
     Bound(String),
-    Sweep(String),
-    Updates(String),
+    /// Another bound, with its reason.
+    Above(&'static str, String),
 }
 
 fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
@@ -112,8 +113,9 @@ fn notes_of(code: &Code, read: &CodeRate) -> Vec<Note> {
         (Some(_), _) => Note::Bound(format!("{:.0} % of {}, {kind} ({reason})", 100.0 * share, code.name)),
     });
     let is_bound = read.missing.is_empty() && read.rate.is_some_and(|rate| rate.is_bound);
-    let reason = if code.accesses == Accesses::Updates { Note::Updates } else { Note::Sweep };
-    let bound = is_bound.then(|| reason(code.name.clone()));
+    let is_update = code.accesses == Accesses::Updates;
+    let reason = if is_update { "the map does not write" } else { "caches wait for instructions" };
+    let bound = is_bound.then(|| Note::Above(reason, code.name.clone()));
     read_at.into_iter().chain(bound).chain(missing).collect()
 }
 
@@ -125,13 +127,12 @@ fn describe(notes: &[(Note, String)], maps: usize) -> String {
             Note::ReadAt(size, name) => (format!("Read at the nearest measured size, {}", bytes(*size)), name),
             Note::NoRate(name) => ("No rate".to_owned(), name),
             Note::Bound(name) => ("< is an upper bound, without".to_owned(), name),
-            Note::Sweep(name) => ("< is an upper bound, because caches wait for instructions".to_owned(), name),
-            Note::Updates(name) => ("< is an upper bound, because the map does not write".to_owned(), name),
+            Note::Above(reason, name) => (format!("< is an upper bound, because {reason}"), name),
         };
         let everywhere = notes.iter().filter(|(other, _)| other == note).count() == maps;
         let place = if everywhere { String::new() } else { format!(", {label}") };
         let names = names.entry(format!("{title}{place}")).or_default();
-        names.extend((!names.contains(name)).then(|| name.clone()));
+        push_new(names, name.clone());
     }
     let is_missing = notes.iter().any(|(note, _)| matches!(note, Note::NoRate(..) | Note::Bound(..)));
     let sentences = names.iter().map(|(title, names)| format!("{title}: {}.\n", names.join("; ")));

@@ -1,8 +1,9 @@
 //! `apexmap plan`: shows the points of a sweep, and which are already done.
 
 use super::card::CardArguments;
+use apexmap_base::distinct::distinct;
 use apexmap_base::error::Result;
-use apexmap_base::point::{Point, Value};
+use apexmap_base::point::Value;
 use apexmap_base::terminal::{print, print_data, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, WORD_BYTES, plural};
@@ -88,12 +89,10 @@ const MAX_VALUES: usize = 24;
 /// Those with several values first.
 fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    let mut kernel_ids: Vec<&str> = Vec::new();
-    for Point { kernel, params, .. } in campaign.plan.entries.iter().map(|entry| &entry.point) {
-        kernel_ids.extend((!kernel_ids.contains(&kernel.as_str())).then_some(kernel.as_str()));
-        for (name, value) in params {
-            values.entry(name).or_default().push(value);
-        }
+    let points = || campaign.plan.entries.iter().map(|entry| &entry.point);
+    let kernel_ids = distinct(points().map(|point| point.kernel.as_str()));
+    for (name, value) in points().flat_map(|point| &point.params) {
+        values.entry(name).or_default().push(value);
     }
     let parameters: Vec<&Parameter> =
         kernel_ids.iter().filter_map(|id| kernels::find(id).ok()).flat_map(|kernel| kernel.parameters).collect();

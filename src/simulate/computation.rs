@@ -85,14 +85,13 @@ fn generate_and_update(numbers: &mut Numbers, point: &Point) -> (f64, f64) {
     let base = NumberName::new(UPDATE_SECONDS).with_qualifier([Word::BasePages]).to_string();
     let update = on_base_pages.then(|| card.get(&base)).flatten().or_else(|| numbers.find(&[UPDATE_SECONDS]));
     let local = card_number(card, LOCAL_SECONDS.name);
+    let factor = table_factor(card, point, (TABLE, 1.0));
     match (generate, update, local) {
-        (Some(generate), Some(update), _) => (generate, update * table_factor(card, point, (TABLE, 1.0))),
-        (None, Some(update), Some(local)) => {
-            ((local - update).max(0.0), update * table_factor(card, point, (TABLE, 1.0)))
-        }
+        (Some(generate), Some(update), _) => (generate, update * factor),
+        (None, Some(update), Some(local)) => ((local - update).max(0.0), update * factor),
         (generate, None, Some(local)) => {
             let generate = generate.unwrap_or(0.0);
-            (generate, (local - generate).max(0.0) * table_factor(card, point, (TABLE, 1.0)))
+            (generate, (local - generate).max(0.0) * factor)
         }
         _ => {
             numbers.miss(LOCAL_SECONDS);

@@ -66,13 +66,9 @@ pub fn extrapolations(card: &Card, nodes: usize, ranks_per_node: usize, point: &
 /// The time of a core while this many cores of its node compute, over that of a core alone: the clock falls evenly from one to
 /// all. 1 without the clocks.
 pub fn slowdown(card: &Card, ranks_on_node: usize) -> f64 {
-    let many = format!("{}--many", catalogue::CORE_CLOCK_HZ.name);
-    let number = |name: &str| card.get(name).filter(|value| *value > 0.0);
-    let (Some(alone), Some(many), Some(cores)) =
-        (number(catalogue::CORE_CLOCK_HZ.name), number(&many), number(catalogue::CORES.name))
-    else {
-        return 1.0;
-    };
+    let (clock, cores) = (catalogue::CORE_CLOCK_HZ.name, catalogue::CORES.name);
+    let numbers = [clock, &format!("{clock}--many"), cores].map(|name| card.get(name).filter(|value| *value > 0.0));
+    let [Some(alone), Some(many), Some(cores)] = numbers else { return 1.0 };
     let share = (ranks_on_node.saturating_sub(1) as f64 / (cores - 1.0).max(1.0)).min(1.0);
     1.0 / (1.0 - share * (1.0 - many / alone).max(0.0))
 }

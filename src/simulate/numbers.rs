@@ -1,3 +1,4 @@
+use apexmap_base::distinct::push_new;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_theory::machine::{Card, Domain, Entry, catalogue};
@@ -57,7 +58,7 @@ impl<'a> Numbers<'a> {
     }
 
     pub fn miss_name(&mut self, name: &'static str) {
-        self.missing.extend((!self.missing.contains(&name)).then_some(name));
+        push_new(&mut self.missing, name);
     }
 
     pub fn missing(&self) -> &[&'static str] {
@@ -66,8 +67,7 @@ impl<'a> Numbers<'a> {
 
     /// Records what takes the place of a number that the card does not have.
     pub fn assume(&mut self, sentence: impl Into<String>) {
-        let sentence = sentence.into();
-        self.assumptions.extend((!self.assumptions.contains(&sentence)).then_some(sentence));
+        push_new(&mut self.assumptions, sentence.into());
     }
 
     pub fn finish(self) -> Result<Vec<String>> {

@@ -48,7 +48,9 @@ fn clip(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64, f
     for (k, a) in polygon.iter().enumerate() {
         let b = polygon[(k + 1) % polygon.len()];
         let (at_a, at_b) = (inside(a.2), inside(b.2));
-        kept.extend((at_a >= 0.0).then_some(*a));
+        if at_a >= 0.0 {
+            kept.push(*a);
+        }
         if (at_a > 0.0 && at_b < 0.0) || (at_a < 0.0 && at_b > 0.0) {
             let t = at_a / (at_a - at_b);
             kept.push((a.0 + t * (b.0 - a.0), a.1 + t * (b.1 - a.1), a.2 + t * (b.2 - a.2)));
@@ -90,7 +92,9 @@ pub fn iso_lines(triangles: &[[Corner; 3]], level: f64) -> Vec<Vec<(f64, f64)>> 
     let (open, closed): (Vec<usize>, Vec<usize>) = (0..pieces.len()).partition(|k| is_open(&pieces[*k]));
     let mut lines = Vec::new();
     for start in open.into_iter().chain(closed) {
-        lines.extend((!used[start]).then(|| walk(start, &pieces, &at_edge, &mut used)));
+        if !used[start] {
+            lines.push(walk(start, &pieces, &at_edge, &mut used));
+        }
     }
     lines
 }

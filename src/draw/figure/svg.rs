@@ -163,5 +163,7 @@ fn outline(path: &mut String, corners: &[Corner], closed: bool) {
         }
         position = *corner;
     }
-    path.extend(closed.then_some('z'));
+    if closed {
+        path.push('z');
+    }
 }

@@ -244,12 +244,9 @@ fn conclude(
         let size = bytes(messages.failed_map as f64);
         notes.push(format!("The program got no map of {size}: valgrind has less room than the program alone."));
     }
-    if let Some(code) = exit.code().filter(|code| *code != 0) {
-        notes.push(format!("The program ended with exit code {code}."));
-    }
-    if let Some(signal) = exit.signal() {
-        notes.push(format!("Signal {signal} ended the program."));
-    }
+    let code = exit.code().filter(|code| *code != 0);
+    notes.extend(code.map(|code| format!("The program ended with exit code {code}.")));
+    notes.extend(exit.signal().map(|signal| format!("Signal {signal} ended the program.")));
     let skipped = (!matches!(end, End::Accesses | End::Seconds)).then_some(messages.skipped);
     let untraced = untraced::sentence(log, messages.ticks, end == End::Replaced);
     Ok(Traced { sites: messages.sites, exit, accesses, skipped, untraced, notes })

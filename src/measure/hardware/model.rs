@@ -1,6 +1,7 @@
 //! The names of processors, from `/proc/cpuinfo`, whose fields differ between architectures.
 
 use super::files::SystemFiles;
+use apexmap_base::distinct::distinct;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -32,10 +33,7 @@ const NAME_FIELDS: [&[&str]; 10] = [
 
 /// As `lscpu` prints it; without a name, its numbers or the architecture. Several ARM parts are joined by `+`.
 pub fn cpu_model(system: &dyn SystemFiles, parts: &BTreeMap<usize, Part>) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for name in parts.values().map(|part| part.name()) {
-        names.extend((names.iter().all(|other| *other != name)).then(|| name.into_owned()));
-    }
+    let names = distinct(parts.values().map(|part| part.name()));
     if !names.is_empty() {
         return names.join(" + ");
     }

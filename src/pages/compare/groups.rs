@@ -99,7 +99,9 @@ fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>)
     free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
     let mut kept: Vec<&str> = Vec::new();
     for axis in free {
-        kept.extend((!design.depends_on(axis, &kept)).then_some(axis));
+        if !design.depends_on(axis, &kept) {
+            kept.push(axis);
+        }
     }
     let (axes, rest) = kept.split_at(kept.len().min(2));
     let part = |(_, members): (Vec<Value>, Vec<usize>)| {

@@ -6,7 +6,7 @@
 use super::devices;
 use super::machine::{Machine, Origin};
 use super::points::{Facts, Part, Point, PointData, Points, Roles};
-use crate::html::distinct;
+use apexmap_base::distinct::distinct;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;

@@ -1,7 +1,7 @@
 //! Data of each machine at a point: speeds by launch, and the measurement conditions.
 
 use super::machine::Source;
-use crate::html::distinct;
+use apexmap_base::distinct::distinct;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_results::samples::design::Design;
@@ -191,7 +191,9 @@ impl Points {
         for &index in members {
             let values: Vec<Value> = names.iter().filter_map(|name| self.points[index].value(name).cloned()).collect();
             let place = *places.entry(values.iter().map(Part::from_value).collect()).or_insert(parts.len());
-            parts.extend((place == parts.len()).then(|| (values, Vec::new())));
+            if place == parts.len() {
+                parts.push((values, Vec::new()));
+            }
             parts[place].1.push(index);
         }
         parts.sort_by(|a, b| cells::compare(&a.0, &b.0));

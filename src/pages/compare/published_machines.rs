@@ -1,6 +1,7 @@
 //! Published machines as sides of a comparison: rates from the papers' tables, and predictions from their cards.
 
 use super::machine::{Machine, Origin, Source};
+use apexmap_base::distinct::push_new;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::units::WORD_BYTES;
@@ -252,8 +253,7 @@ impl<'a> Predictor<'a> {
                 (rate.is_finite() && rate > 0.0).then_some((rate, source, origin))
             }
             Err(refusal) => {
-                let reason = format!("{}; {}", refusal.message, refusal.help);
-                self.refused.extend((!self.refused.contains(&reason)).then_some(reason));
+                push_new(&mut self.refused, format!("{}; {}", refusal.message, refusal.help));
                 None
             }
         }

@@ -1,7 +1,8 @@
 //! The cells of a result with their summaries, as plain data.
 
 use super::{AppliedModel, CellTerms, Explorer, terms_at};
-use crate::html::{distinct, map_colours};
+use crate::html::map_colours;
+use apexmap_base::distinct::distinct;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::plural;

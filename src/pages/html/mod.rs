@@ -218,15 +218,6 @@ fn bind_units(text: &str) -> String {
     letters.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
-/// In order, each once.
-pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut seen: Vec<T> = Vec::new();
-    for item in items {
-        seen.extend((!seen.contains(&item)).then_some(item));
-    }
-    seen
-}
-
 /// `contours-1-core-2-MiB-pages`, from the kind of figure and its group
 pub fn file_name(kind: &str, group: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);

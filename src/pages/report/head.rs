@@ -2,7 +2,8 @@
 
 use super::embedded::Embedded;
 use super::prelude::*;
-use crate::html::{self, Banner, distinct};
+use crate::html::{self, Banner};
+use apexmap_base::distinct::distinct;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels::{self, Kernel};
@@ -120,7 +121,9 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
     let environment = distinct("environment").join("; ");
-    facts.extend((!environment.is_empty()).then_some(("Environment", environment)));
+    if !environment.is_empty() {
+        facts.push(("Environment", environment));
+    }
     facts
 }
 

@@ -1,7 +1,8 @@
 //! The overview of a report: a few plain sentences and key numbers, computed from the samples.
 
 use super::prelude::*;
-use crate::html::{capitalize, distinct};
+use crate::html::capitalize;
+use apexmap_base::distinct::distinct;
 use apexmap_base::point::Value;
 use apexmap_base::text_table::list_words;
 use apexmap_base::units::{NumberStyle, number, quantity};

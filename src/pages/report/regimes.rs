@@ -38,7 +38,9 @@ pub fn regime(
         levels.push((cache.label(), share));
     }
     levels.push(("DRAM".into(), (below(local) - held).max(0.0)));
-    levels.extend((ranks > 1).then(|| ("remote".into(), remote_share(ranks, alpha))));
+    if ranks > 1 {
+        levels.push(("remote".into(), remote_share(ranks, alpha)));
+    }
     let dominant = levels.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name.clone()).unwrap_or_default();
     let reach = page_bytes.and_then(|bytes| host.tlb_reach(bytes));
     let beyond_tlb = reach.map(|reach| below(local) - below(reach));

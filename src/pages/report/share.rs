@@ -60,9 +60,8 @@ pub fn section(input: &Input) -> Result<Option<Shares>> {
             }
         }
         let Some(last) = ranked.len().checked_sub(1) else { continue };
-        for (extreme, index) in [("smallest", 0), ("median", last / 2), ("largest", last)] {
-            rows.push(row(group, extreme, &ranked[index], terms));
-        }
+        let places = [("smallest", 0), ("median", last / 2), ("largest", last)];
+        rows.extend(places.map(|(extreme, index)| row(group, extreme, &ranked[index], terms)));
     }
     if best_shares.is_empty() {
         return Ok(None);

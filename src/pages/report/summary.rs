@@ -2,7 +2,8 @@
 
 use super::prelude::*;
 use super::share;
-use crate::html::{block_length, corner_places, distinct};
+use crate::html::{block_length, corner_places};
+use apexmap_base::distinct::distinct;
 use apexmap_base::point::Value;
 use apexmap_base::provenance::PlainNode;
 use apexmap_base::text_table::{Align, MIN_WRAPPED_WIDTH, TextTable};

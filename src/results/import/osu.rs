@@ -222,7 +222,9 @@ fn split_columns(heading: &str, count: usize) -> Vec<String> {
     for word in heading.split_whitespace() {
         name += if name.is_empty() { "" } else { " " };
         name += word;
-        names.extend((word.ends_with(')') || WHOLE.contains(&word)).then(|| take(&mut name)));
+        if word.ends_with(')') || WHOLE.contains(&word) {
+            names.push(take(&mut name));
+        }
     }
     names
 }

@@ -230,11 +230,6 @@ impl Samples {
         self.column(name).is_some_and(|column| self.rows.iter().any(|&row| column.bits(row).is_some()))
     }
 
-    /// Returns whether all samples have a value in this column.
-    pub fn all_have(&self, name: &str) -> bool {
-        self.column(name).is_some_and(|column| self.rows.iter().all(|&row| column.bits(row).is_some()))
-    }
-
     /// Returns the value of the first sample.
     pub fn first_value(&self, name: &str) -> Option<Value> {
         self.column(name)?.value(*self.rows.first()?)
@@ -351,9 +346,8 @@ impl Samples {
     pub fn mixture(&self, column: &str) -> Mixture {
         let points = |part: &Samples| part.group_by(&["key"]).len();
         let mut parts: Vec<(Value, usize)> = Vec::new();
-        for part in self.group_by(&[column]) {
-            parts.extend(part.first_value(column).map(|value| (value, points(&part))));
-        }
+        let of_part = |part: Samples| Some((part.first_value(column)?, points(&part)));
+        parts.extend(self.group_by(&[column]).into_iter().filter_map(of_part));
         parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| columns::order(&a.0, &b.0)));
         let choice = parts.first().map_or_else(String::new, |(value, _)| columns::equation(column, value));
         Mixture { name: columns::short(column).to_owned(), choice, values: self.value_list(column) }

@@ -22,7 +22,9 @@ impl Samples {
                 _ => NameType::Quantity(columns::describe(name).unit),
             };
             let short = columns::short(name);
-            typed_names.extend((short != name).then(|| (short, kind.clone())));
+            if short != name {
+                typed_names.push((short, kind.clone()));
+            }
             typed_names.push((name.as_str(), kind));
         }
         let advise = |name: &str| similar::advise(name, self.table().names());

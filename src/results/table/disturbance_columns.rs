@@ -51,7 +51,9 @@ impl References {
     fn place(&mut self, launch: &Launch) -> usize {
         let next = self.place_values.len();
         let index = *self.places.entry((launch.host.name.clone(), launch.ranks)).or_insert(next);
-        self.place_values.extend((index == next).then(ReferenceValues::default));
+        if index == next {
+            self.place_values.push(ReferenceValues::default());
+        }
         index
     }
 }

@@ -82,7 +82,9 @@ pub fn group_points(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec
                 State::Missing | State::Partial => true,
             };
             let open: Vec<usize> = entries.iter().filter(is_open).copied().collect();
-            groups.extend((!open.is_empty()).then(|| group(plan, progress, block, size, &open)));
+            if !open.is_empty() {
+                groups.push(group(plan, progress, block, size, &open));
+            }
         }
     }
     groups

@@ -5,6 +5,7 @@ use super::memory::{Amount, Machine, Sizes, default_amount};
 use super::spec::{Axis, Entries, File, Scalar};
 use super::values::{MAX_POINTS, Setting, Values, kernel_id};
 use super::{command, launch_spec::LaunchSpec, nodes};
+use apexmap_base::distinct::distinct;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::toml_file::TomlSource;
@@ -345,15 +346,12 @@ impl RefusedPoints {
         let is_named = |name: &str| name == "kernel" || refusal.names.contains(&name);
         let mut varied: Vec<&Column> = grids.iter().flat_map(AxisGrid::columns).filter(|c| is_named(&c.name)).collect();
         varied.sort_by_key(|column| (std::cmp::Reverse(column.settings.len()), column.name == "kernel"));
-        let mut terms: Vec<String> = Vec::new();
-        for column in varied.iter().filter(|column| column.settings.len() > 1) {
-            let term = match column.name.as_str() {
-                "kernel" => format!("kernel == \"{}\"", point.kernel),
-                "ranks" => format!("P == {}", point.ranks),
-                name => point.params.get(name).map(|value| format!("{name} == {value}")).unwrap_or_default(),
-            };
-            terms.extend((!term.is_empty() && !terms.contains(&term)).then_some(term));
-        }
+        let several = varied.iter().filter(|column| column.settings.len() > 1);
+        let terms = distinct(several.filter_map(|column| match column.name.as_str() {
+            "kernel" => Some(format!("kernel == \"{}\"", point.kernel)),
+            "ranks" => Some(format!("P == {}", point.ranks)),
+            name => point.params.get(name).map(|value| format!("{name} == {value}")),
+        }));
         let advice = match terms.is_empty() {
             true => "change the parameter, or leave such points out with a condition in where or exclude".to_owned(),
             false => format!(

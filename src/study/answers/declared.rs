@@ -2,6 +2,7 @@
 
 use super::values::{Found, Missing, Outcome, Source};
 use crate::paired;
+use apexmap_base::distinct::distinct;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::reservation::Reservation;
@@ -123,14 +124,8 @@ struct Sentence<'a> {
 impl<'a> Sentence<'a> {
     /// Each once.
     fn names(&self) -> Vec<&'a str> {
-        let mut names = Vec::new();
-        for part in self.answer.parts().unwrap_or_default() {
-            match part {
-                Part::Value(name) if !names.contains(&name) => names.push(name),
-                _ => {}
-            }
-        }
-        names
+        let name = |part| if let Part::Value(name) = part { Some(name) } else { None };
+        distinct(self.answer.parts().unwrap_or_default().into_iter().filter_map(name))
     }
 
     fn value_of(&self, name: &str) -> Option<&Found> {
@@ -159,11 +154,8 @@ impl<'a> Sentence<'a> {
     fn reason(&self) -> Option<String> {
         let of_kind = |kind: Missing| {
             let names = self.names().into_iter().flat_map(|name| self.parts_of(name).into_iter().chain([name]));
-            let mut words: Vec<String> = Vec::new();
-            for name in names.filter(|name| self.values.get(name) == Some(&Err(kind))) {
-                let own = self.words(name);
-                words.extend((!words.contains(&own)).then_some(own));
-            }
+            let words =
+                distinct(names.filter(|name| self.values.get(name) == Some(&Err(kind))).map(|name| self.words(name)));
             (!words.is_empty()).then(|| list_words(&words))
         };
         if let Some(words) = of_kind(Missing::NotMeasured) {

@@ -125,7 +125,9 @@ impl MemorySizes {
                 false => format!("  a step at about {size}: {below} below, {above} above; {}", self.cause(step.size)),
             });
         }
-        lines.extend(self.steps.is_empty().then(|| "  no step within these sizes".into()));
+        if self.steps.is_empty() {
+            lines.push("  no step within these sizes".into());
+        }
         let sizes = self.reported.iter().filter_map(|&(name, size)| Some((name, size?)));
         let list =
             |chosen: Vec<String>, rest: &str| (!chosen.is_empty()).then(|| format!("  {}{rest}", chosen.join(", ")));

@@ -230,9 +230,9 @@ fn pairs(card: &Card) -> Vec<(String, String)> {
     for pages in [Word::Base, Word::Huge] {
         pairs.push((name(catalogue::L1_TLB_REACH_BYTES, pages.clone()), name(catalogue::TLB_REACH_BYTES, pages)));
     }
-    for handover in card.variants(catalogue::CORE_TO_CORE_SECONDS.name) {
-        pairs.push((catalogue::L1_LATENCY_SECONDS.name.into(), handover.to_string()));
-    }
+    let handovers = card.variants(catalogue::CORE_TO_CORE_SECONDS.name);
+    let pair = |handover: NumberName| (catalogue::L1_LATENCY_SECONDS.name.into(), handover.to_string());
+    pairs.extend(handovers.into_iter().map(pair));
     pairs
 }
 

@@ -58,9 +58,8 @@ pub fn pages(granularity: &Granularity, most_base: u64, most_huge: u64) -> Vec<P
     let kinds =
         [(Word::Base, granularity.base_page_bytes, most_base), (Word::Huge, granularity.huge_page_bytes, most_huge)];
     for (pages, page, most) in kinds {
-        for bytes in std::iter::successors(Some(4 * page), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most) {
-            probes.push(page_read(bytes, &pages));
-        }
+        let sizes = std::iter::successors(Some(4 * page), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most);
+        probes.extend(sizes.map(|bytes| page_read(bytes, &pages)));
     }
     probes
 }

@@ -44,9 +44,8 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     }
     if cores > 1 {
         for (by, number) in [("messages", catalogue::REQUEST_SECONDS), ("gets", catalogue::GET_LEAST_SECONDS)] {
-            for block in REMOTE_BLOCKS {
-                probes.extend(REMOTE_SHARES.map(|share| request(number, by, block, share)));
-            }
+            let blocks = REMOTE_BLOCKS.into_iter();
+            probes.extend(blocks.flat_map(|block| REMOTE_SHARES.map(|share| request(number, by, block, share))));
         }
     }
     probes

@@ -20,7 +20,9 @@ pub fn names(samples: &Samples, parameters: Vec<String>) -> Names {
         let described = columns::describe_of(name, names.kernels.iter().map(String::as_str));
         let unit = (described.role != Role::Unknown).then_some(described.unit);
         if of_points.contains(&name) || name == USED_NODES {
-            names.variables.extend((described.symbol != name).then_some((described.symbol, unit)));
+            if described.symbol != name {
+                names.variables.push((described.symbol, unit));
+            }
             names.variables.push((name.to_owned(), unit));
         } else if matches!(described.role, Role::Output | Role::Rate | Role::Unknown) {
             names.columns.push((name.to_owned(), unit));

@@ -126,7 +126,9 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
         let x = values_at(&part, model, given)?;
         let bits = x.iter().map(|value| value.to_bits()).collect();
         let index = *places.entry(bits).or_insert(points.len());
-        points.extend((index == points.len()).then(|| (x, Vec::new())));
+        if index == points.len() {
+            points.push((x, Vec::new()));
+        }
         points[index].1.extend(part.rows());
     }
     Ok(points.into_iter().map(|(x, rows)| (x, samples.with_rows(rows))).collect())

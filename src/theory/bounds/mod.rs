@@ -13,6 +13,7 @@ mod random_access;
 pub use law::{Ladder, Law};
 pub use limits::{Limits, Messages};
 
+use apexmap_base::distinct::push_new;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source::Source;
 use apexmap_measure::kernels::{self, Bounded, Kernel};
@@ -114,7 +115,7 @@ impl Terms {
     /// Adds a limit: each of `concurrency` ranks needs `seconds` per operation. `None` marks it as missing; 0 adds none.
     fn add(&mut self, name: &'static str, concurrency: f64, seconds: Option<f64>) {
         match seconds {
-            None if !self.missing.contains(&name) => self.missing.push(name),
+            None => push_new(&mut self.missing, name),
             Some(seconds) if seconds > 0.0 && concurrency > 0.0 => {
                 self.limits.push(Term { name, rate: concurrency / seconds });
             }

@@ -3,6 +3,7 @@
 
 use super::{ALL, About, Model, Parameter, Variable, card_number};
 use crate::machine::{Card, Domain, Extent, KERNEL, entry_of};
+use apexmap_base::distinct::push_new;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::units::exact_number;
@@ -92,8 +93,7 @@ pub fn extrapolations(
         match variable.filter(|_| !model.fixed_variables().contains(&name)) {
             None => return Err(refusal(model, domains, name, extent, &value)),
             Some((variable, _)) => {
-                let extrapolation = Extrapolation { variable: variable.name, from: extent.clone() };
-                extrapolations.extend((!extrapolations.contains(&extrapolation)).then_some(extrapolation));
+                push_new(&mut extrapolations, Extrapolation { variable: variable.name, from: extent.clone() });
             }
         }
     }

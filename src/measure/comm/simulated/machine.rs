@@ -230,7 +230,7 @@ impl Machine {
     pub fn for_kernel(&self, id: &str) -> Self {
         let is_limited = self.limited_kernels.is_empty() || self.limited_kernels.iter().any(|kernel| kernel == id);
         let [receive_packets, node_packets] =
-            [self.receive_packets, self.node_packets].map(|places| if is_limited { places } else { 0 });
+            if is_limited { [self.receive_packets, self.node_packets] } else { [0; 2] };
         Self { receive_packets, node_packets, ..self.clone() }
     }
 

@@ -2,6 +2,7 @@ use super::SimulatedComm;
 use super::engine::Member;
 use super::machine::Time;
 use crate::comm::{Buffer, Messages, PointToPoint, Tag};
+use apexmap_base::distinct::push_new;
 use apexmap_base::error::Result;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -99,7 +100,9 @@ impl SimulatedMessages<'_> {
         posted.retain(|receive| {
             // Messages of one sender arrive in order.
             let is_open = stuck.contains(&receive.sender) || !self.receive(receive, now);
-            stuck.extend((is_open && !stuck.contains(&receive.sender)).then_some(receive.sender));
+            if is_open {
+                push_new(&mut stuck, receive.sender);
+            }
             is_open
         });
         self.posted = posted;

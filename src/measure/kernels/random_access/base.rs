@@ -4,6 +4,7 @@
 //! implementation, at the end the ranks add up the messages sent and received, instead of sending a last message to all others.
 
 use super::layout::Owners;
+use super::random_stream::Generator;
 use super::table::Table;
 use super::*;
 
@@ -82,15 +83,7 @@ impl<C: Mailboxes> Rank<'_, C> {
     fn send_immediately(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
         for _ in 0..problem.own_updates() {
-            let value = generator.next_u64();
-            let owner = self.owners.owner(problem.index.word(value));
-            self.comm.charge(Computation::Generate, 1);
-            self.comm.charge(Computation::Divide, 1);
-            if owner == self.comm.rank() {
-                table.update(value);
-                self.comm.charge(Computation::Update, 1);
-                self.tally.applied += 1;
-            } else {
+            if let Some((owner, value)) = self.next_for_other(problem, &mut generator, table) {
                 self.send(owner, &[value], table);
                 self.look(table);
             }
@@ -135,20 +128,27 @@ impl<C: Mailboxes> Rank<'_, C> {
                 self.send(fullest, &batch, table);
                 continue;
             }
-            let value = generator.next_u64();
-            let owner = self.owners.owner(problem.index.word(value));
-            self.comm.charge(Computation::Generate, 1);
-            self.comm.charge(Computation::Divide, 1);
             left -= 1;
-            if owner == self.comm.rank() {
-                table.update(value);
-                self.comm.charge(Computation::Update, 1);
-                self.tally.applied += 1;
-            } else {
+            if let Some((owner, value)) = self.next_for_other(problem, &mut generator, table) {
                 buckets.push(owner, value);
                 self.tally.store(buckets.stored);
             }
         }
+    }
+
+    /// Generates an update, and applies it if its word is this rank's own. Returns the owner and the update otherwise.
+    fn next_for_other(&mut self, problem: &Problem, from: &mut Generator, table: &mut Table) -> Option<(usize, u64)> {
+        let value = from.next_u64();
+        let owner = self.owners.owner(problem.index.word(value));
+        self.comm.charge(Computation::Generate, 1);
+        self.comm.charge(Computation::Divide, 1);
+        if owner != self.comm.rank() {
+            return Some((owner, value));
+        }
+        table.update(value);
+        self.comm.charge(Computation::Update, 1);
+        self.tally.applied += 1;
+        None
     }
 
     fn look(&mut self, table: &mut Table) {

@@ -32,11 +32,8 @@ pub static KERNEL: Kernel = Kernel {
         let piece = piece_words(point, bucket_words(&grid, look_ahead)) as u64;
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         // Held values, the rank's own, buckets; messages; the place of each rank in each stage.
-        bytes(
-            7 * look_ahead
-                + (peers as u64 + SMSG.of(point)) * piece
-                + (grid.dimensions() * point.ranks).div_ceil(2) as u64,
-        )
+        let messages = (peers as u64 + SMSG.of(point)) * piece;
+        bytes(7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64)
     },
     rings: |point| {
         let grid = grid(point);

@@ -67,6 +67,8 @@ pub fn prime_factors(mut number: usize) -> Vec<usize> {
         }
         candidate += 1;
     }
-    factors.extend((number > 1).then_some(number));
+    if number > 1 {
+        factors.push(number);
+    }
     factors
 }

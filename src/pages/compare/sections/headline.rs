@@ -215,7 +215,9 @@ fn counts(comparison: &Comparison, verdict: &Verdict) -> String {
         let left_out = if mean.left_out > 0 { ", not included in the mean" } else { "" };
         parts.push(format!("No interval at {}{left_out}: {}", points(bare.len()), list_first(&bare)));
     }
-    parts.extend((verdict.unfinished > 0).then(|| format!("Unfinished at {}", points(verdict.unfinished))));
+    if verdict.unfinished > 0 {
+        parts.push(format!("Unfinished at {}", points(verdict.unfinished)));
+    }
     parts.join(". ")
 }
 

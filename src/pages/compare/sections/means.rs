@@ -20,7 +20,9 @@ impl Means {
     pub fn new(comparison: &Comparison) -> Self {
         let by_process = comparison.by_scope[0].iter().filter(|_| !comparison.points.devices.is_empty());
         let mut chosen: Vec<_> = by_process.map(|over| (Some(over.scope.label()), over.points.as_slice())).collect();
-        chosen.extend(chosen.is_empty().then_some((None, comparison.matched.as_slice())));
+        if chosen.is_empty() {
+            chosen.push((None, comparison.matched.as_slice()));
+        }
         let several = chosen.into_iter().filter(|_| comparison.machines.len() > 2);
         let (scopes, mut fastest): (Vec<Value>, Vec<Option<String>>) =
             several.filter_map(|(label, points)| scope(comparison, label, points)).unzip();

@@ -65,7 +65,9 @@ fn about(machine: &Machine) -> Value {
         facts.push(("Load average", if load.is_nan() { String::new() } else { units::short_number(load) }));
     }
     let launches = machine.samples.launches().len();
-    facts.extend((machine.samples.has("launch")).then(|| ("Launches", launches.to_string())));
+    if machine.samples.has("launch") {
+        facts.push(("Launches", launches.to_string()));
+    }
     let label = if machine.origin == Origin::Published { "Values" } else { "Samples" };
     facts.push((label, machine.samples.len().to_string()));
     facts.retain(|(_, text)| !text.is_empty());

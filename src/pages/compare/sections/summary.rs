@@ -58,9 +58,8 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
         remarks.extend(published.map(|machine| format!("{}.", published_machines::rates(machine))));
     }
     remarks.extend(one_after_the_other(comparison));
-    for machine in comparison.machines.iter().filter(|machine| !machine.refused.is_empty()) {
-        remarks.push(format!("{} has no rate at some points: {}.", machine.name, machine.refused.join("; ")));
-    }
+    let refused = comparison.machines.iter().filter(|machine| !machine.refused.is_empty());
+    remarks.extend(refused.map(|m| format!("{} has no rate at some points: {}.", m.name, m.refused.join("; "))));
     let unusable = comparison.machines.iter().zip(&comparison.points.unusable).filter(|(_, unusable)| **unusable > 0);
     for (machine, unusable) in unusable {
         let samples = plural(*unusable, "sample");

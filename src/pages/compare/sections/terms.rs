@@ -102,9 +102,9 @@ impl Explanation {
 
 fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     let mut sentences = Vec::new();
-    for (why, points) in &pair.left_out {
-        sentences.push(format!("Terms are unknown at {}, because {why}.", plural(*points, "point")));
-    }
+    let unknown =
+        |(why, points): (_, &usize)| format!("Terms are unknown at {}, because {why}.", plural(*points, "point"));
+    sentences.extend(pair.left_out.iter().map(unknown));
     if pair.cells.is_empty() {
         return sentences;
     }
@@ -315,9 +315,8 @@ fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
     let mut head = comparison.points.head();
     head.extend(["base", "machine", "time / base time", "predicted"].map(str::to_owned));
-    for side in ["base", "machine"] {
-        head.extend(names.iter().map(|term| format!("{term}: seconds of the {side}")));
-    }
+    let of_side = |side| names.iter().map(move |term| format!("{term}: seconds of the {side}"));
+    head.extend(["base", "machine"].into_iter().flat_map(of_side));
     head.extend(names.iter().chain([&UNEXPLAINED]).map(|term| format!("{term}: part of the logarithm")));
     let mut rows = vec![head];
     for pair in pairs {

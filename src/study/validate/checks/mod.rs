@@ -106,7 +106,9 @@ impl Line<'_> {
     /// `None` if a simulation that the check needs has not run.
     fn check(&self, mut names: Names, seen: &mut Seen) -> Result<Option<Check>> {
         let mut printed = names.printed_values(self.word("published"));
-        printed.extend(printed.is_empty().then(|| format!("{}: {}", self.word("source"), self.word("what"))));
+        if printed.is_empty() {
+            printed.push(format!("{}: {}", self.word("source"), self.word("what")));
+        }
         let word = self.word("kind");
         let kind = Kind::from_name(word).ok_or_else(|| Error::internal(format!("there is no kind \"{word}\"")))?;
         let counts = self.is_new(&printed, kind, seen);

@@ -247,16 +247,12 @@ impl Served {
     /// Returns the seconds of all terms: those of an access, and the wait for the scarcest shared limit beyond them.
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let mut terms: Vec<_> = TERMS.into_iter().zip(self.terms(x, p)).collect();
-        let shared = if Variables::from(x).ranks > 1.0 {
-            self.shared_limits(x, p)
-        } else {
-            self.shared_limits(x, p).map(|(_, name)| (0.0, name))
-        };
+        let is_shared = Variables::from(x).ranks > 1.0;
+        let shared = self.shared_limits(x, p).map(|(seconds, name)| (if is_shared { seconds } else { 0.0 }, name));
         let (own, most) = (sum_terms(&terms).0, shared[0].0.max(shared[1].0));
         let mut waits = (most - own).max(0.0);
-        for (seconds, name) in shared {
-            terms.push((name, if seconds == most { std::mem::take(&mut waits) } else { 0.0 }));
-        }
+        let wait = |(seconds, name)| (name, if seconds == most { std::mem::take(&mut waits) } else { 0.0 });
+        terms.extend(shared.map(wait));
         terms
     }
 

@@ -103,7 +103,9 @@ impl Member {
             }
             state.waits_for = Some(reason);
             state.polls = true;
-            polling.extend((!std::mem::replace(&mut state.is_listed, true)).then_some(self.rank));
+            if !std::mem::replace(&mut state.is_listed, true) {
+                polling.push(self.rank);
+            }
         }
         self.suspend();
         let mut state = self.state();

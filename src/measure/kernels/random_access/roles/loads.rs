@@ -52,9 +52,7 @@ pub struct Idle {
 
 impl Idle {
     pub fn begin(&mut self, comm: &impl Comm) {
-        if self.since.is_none() {
-            self.since = Some(comm.wall_time());
-        }
+        self.since.get_or_insert_with(|| comm.wall_time());
     }
 
     pub fn end(&mut self, comm: &impl Comm) {
