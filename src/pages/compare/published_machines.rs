@@ -253,7 +253,7 @@ impl<'a> Predictor<'a> {
                 (rate.is_finite() && rate > 0.0).then_some((rate, source, origin))
             }
             Err(refusal) => {
-                push_new(&mut self.refused, format!("{}; {}", refusal.message, refusal.help));
+                push_new(self.refused, format!("{}; {}", refusal.message, refusal.help));
                 None
             }
         }
