@@ -63,6 +63,8 @@ fn an_answer_has_medians_extremes_and_the_places_where_a_rate_is_reached() {
     assert!(declared.lines().ends_with(&format!("How long?\n  {}\n", declared.text)), "the answer comes last");
     let equal = declare(&samples, values, "in {latency} to {latency}, at {at} or {at}");
     assert_eq!(equal.text, "in 1 us, at 16 KiB or 16 KiB", "equal ends of a range are printed once");
+    let pair = declare(&samples, values, "{peak}, at {at} and {at}, from {half} and {at}");
+    assert_eq!(pair.text, "3.28 GB/s, at 16 KiB, from 4 KiB and 16 KiB", "and an equal pair");
 }
 
 #[test]

@@ -627,6 +627,15 @@ fn conditions_skip_points_without_the_named_parameter() {
 }
 
 #[test]
+fn conditions_may_name_the_transport_so_that_a_way_of_mpi_is_measured_only_there() {
+    let text = "exclude = ['transport != \"mpi\" && within_node == \"messages\"']\n[fixed]\nkernel = \"random_access.hypercube\"\n\
+                ranks = 2\n[axes]\nwithin_node = [\"auto\", \"messages\"]\n";
+    assert_eq!(points(text).len(), 1);
+    assert_eq!(points(&format!("{text}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"")).len(), 2);
+    check_wrong(&text.replace("\"mpi\"", "»\"pvm\"«"), "transport is never \"pvm\"", "threads");
+}
+
+#[test]
 fn defaults_of_launch_and_repetitions_match_the_documentation() {
     let sweep = sweep(&sequential("")).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.title.as_str(), sweep.points.len()), ("probe", "probe", 1));

@@ -6,6 +6,7 @@ use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::toml_file::TomlSource;
+use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels::{self, Domain, Kernel, command::Specification};
 use toml::Spanned;
 
@@ -28,7 +29,9 @@ impl<'a> KnownNames<'a> {
         let varied = tables.flatten().map(|(name, axis)| (name, scalars(axis.get_ref())));
         let fixed = file.fixed.entries.iter().map(|(name, scalar)| (name, vec![scalar.get_ref()]));
         for (name, scalars) in varied.chain(fixed) {
-            let words: Vec<String> = scalars.iter().filter_map(|scalar| word(scalar)).collect();
+            let word =
+                |scalar: &&Scalar| if let Value::Text(word) = command::value(scalar) { Some(word) } else { None };
+            let words: Vec<String> = scalars.iter().filter_map(word).collect();
             let kind = if words.is_empty() { NameType::Number } else { NameType::Word(words) };
             known_names.own.push((name.get_ref().clone(), kind));
         }
@@ -44,30 +47,25 @@ fn scalars(axis: &Axis) -> Vec<&Scalar> {
     }
 }
 
-fn word(scalar: &Scalar) -> Option<String> {
-    match command::value(scalar) {
-        Value::Text(word) => Some(word),
-        _ => None,
-    }
-}
-
 pub struct Filter {
     required: Vec<Condition>,
     excluded: Vec<Condition>,
+    transport: TransportKind,
 }
 
 impl Filter {
-    pub fn new(file: &File, known_names: &KnownNames, page: &TomlSource) -> Result<Self> {
+    pub fn new(file: &File, known_names: &KnownNames, transport: TransportKind, page: &TomlSource) -> Result<Self> {
         let parse = |texts: &[Spanned<String>]| -> Result<Vec<Condition>> {
             texts.iter().map(|text| condition(text, known_names, page)).collect()
         };
-        Ok(Self { required: parse(&file.conditions)?, excluded: parse(&file.exclude)? })
+        Ok(Self { required: parse(&file.conditions)?, excluded: parse(&file.exclude)?, transport })
     }
 
     pub fn accepts(&self, point: &Point) -> bool {
         let value = |name: &str| match name {
             "kernel" => Some(Value::from(point.kernel.as_str())),
             "ranks" | "P" => Some(Value::Integer(point.ranks as u64)),
+            "transport" => Some(Value::from(self.transport.name())),
             _ => point.params.get(name).cloned(),
         };
         self.required.iter().all(|condition| condition.is_true_for(&value) != Some(false))
@@ -78,8 +76,10 @@ impl Filter {
 pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSource) -> Result<Condition> {
     let word_type = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
-    let mut names = vec![("kernel", word_type(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
-    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, NameType::Number)));
+    let transports: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
+    let mut names = vec![("kernel", word_type(&ids)), ("transport", word_type(&transports))];
+    let numbers = ["ranks", "P"].into_iter().chain(kernels::LAUNCH_PARAMETERS.map(|parameter| parameter.name));
+    names.extend(numbers.map(|name| (name, NameType::Number)));
     for parameter in known_names.kernels.iter().flat_map(|kernel| kernel.parameters) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((

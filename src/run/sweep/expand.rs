@@ -80,7 +80,7 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &TomlSou
     }
     let known_names = KnownNames::new(file, &values.kernels, page)?;
     let command = command::specification(file, values.takes_any_name(), page)?;
-    let filter = Filter::new(file, &known_names, page)?;
+    let filter = Filter::new(file, &known_names, launch.transport, page)?;
     let (mut expanded, mut refused_points) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |position| {

@@ -83,8 +83,7 @@ pub fn answer(samples: &Samples, plan: &Samples, sweep: &str) -> Result<Option<D
     let single = sentence.single_samples().filter(|_| samples.describe_origin().is_none());
     let (values, intervals) = if is_known { sentence.state_values() } else { Default::default() };
     let text = text.unwrap_or_else(|sentence| sentence);
-    let reservations = Vec::new();
-    Ok(Some(Declared { question, text, is_known, values, intervals, reservations }.with(single)))
+    Ok(Some(Declared { question, text, is_known, values, intervals, reservations: Vec::new() }.with(single)))
 }
 
 /// `None` for samples that are not of a paired comparison.
@@ -184,8 +183,9 @@ impl<'a> Sentence<'a> {
                 }
                 Part::Value(name) => {
                     let value = self.value_of(name).map(Found::text).unwrap_or_default();
-                    // A range has its unit once; its ends may be equal, as on a machine with one pair of cores.
-                    if between == " to " && text.ends_with(&format!("{last} to ")) {
+                    // A range has its unit once; its ends, or both of a pair, may be equal, as on a machine with one pair of cores.
+                    let is_joined = between == " to " || between == " and " && last == value;
+                    if is_joined && text.ends_with(&format!("{last}{between}")) {
                         text.truncate(text.len() - last.len() - between.len());
                         text.push_str(&if last == value { last } else { units::join_ends(&last, &value) });
                     } else {
