@@ -43,6 +43,21 @@ fn a_dependent_column_does_not_distinguish_points() {
 }
 
 #[test]
+fn a_condition_may_name_a_verdict_that_no_sample_has() {
+    let mut quiet = TableBuilder::default();
+    quiet.begin_row();
+    quiet.set("kernel", &Value::from("apex_map.sequential"));
+    quiet.set("quietness", &Value::from("quiet"));
+    let samples = Samples::from(quiet.finish());
+    let not_disturbed = samples.choose(Some("quietness != \"disturbed\"")).expect("samples");
+    assert_eq!(not_disturbed.len(), 1);
+    let none = samples.choose(Some("quietness == \"disturbed\"")).expect_err("no sample");
+    assert_eq!(none.message, "no sample meets the condition");
+    let wrong = samples.choose(Some("quietness == \"distrbed\"")).expect_err("a wrong word");
+    assert!(wrong.help.contains("disturbed"), "{}", wrong.help);
+}
+
+#[test]
 fn mixtures_and_samples_without_a_value_are_reported() {
     let mut mixed = samples();
     mixed.push(sample(&small_point("apex_map.sequential", 1), "s", 0, 1.0));

@@ -2,6 +2,7 @@
 
 use crate::samples::Samples;
 use crate::table::columns::{self, IMPORTED_FROM};
+use crate::table::quietness::{QUIETNESS, Quietness};
 use crate::table::similar;
 use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
@@ -18,6 +19,8 @@ impl Samples {
         let mut typed_names = Vec::new();
         for name in self.table().names() {
             let kind = match self.column(name) {
+                // Also on samples that are all quiet.
+                _ if name == QUIETNESS => NameType::Word(Quietness::ALL.map(|word| word.name().into()).to_vec()),
                 Some(column) if column.is_words() => NameType::Word(column.dictionary().to_vec()),
                 _ => NameType::Quantity(columns::describe(name).unit),
             };
@@ -63,10 +66,8 @@ impl Samples {
         };
         let describe_values = |name: &String| format!("{name} is {}", self.values_in_units(self.resolve(name)));
         let values: Vec<String> = condition.names().iter().map(describe_values).collect();
-        Error::input(
-            "no sample meets the condition",
-            format!("relax the condition; in this result {}", values.join("; ")),
-        )
+        let help = format!("relax the condition; in this result {}", values.join("; "));
+        Error::input("no sample meets the condition", help)
     }
 
     /// Lists the values of a column. Lengths in words are listed in bytes, too.

@@ -82,10 +82,8 @@ pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSo
     names.extend(numbers.map(|name| (name, NameType::Number)));
     for parameter in known_names.kernels.iter().flat_map(|kernel| kernel.parameters) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
-            names.push((
-                parameter.name,
-                if let Domain::Choice(w) = parameter.domain { word_type(w) } else { NameType::Number },
-            ));
+            let kind = if let Domain::Choice(words) = parameter.domain { word_type(words) } else { NameType::Number };
+            names.push((parameter.name, kind));
         }
     }
     names.extend(known_names.own.iter().map(|(name, kind)| (name.as_str(), kind.clone())));
