@@ -632,6 +632,9 @@ fn conditions_may_name_the_transport_so_that_a_way_of_mpi_is_measured_only_there
                 ranks = 2\n[axes]\nwithin_node = [\"auto\", \"messages\"]\n";
     assert_eq!(points(text).len(), 1);
     assert_eq!(points(&format!("{text}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"")).len(), 2);
+    let own = "where = ['transport == \"tcp\"']\n[fixed]\nkernel = \"command\"\nranks = 1\ncommand = [\"true\", \"{transport}\"]\n\
+               [axes]\ntransport = [\"tcp\", \"udp\"]";
+    assert_eq!(points(own).len(), 1, "a command's parameter of this name comes first");
     check_wrong(&text.replace("\"mpi\"", "»\"pvm\"«"), "transport is never \"pvm\"", "threads");
 }
 

@@ -65,7 +65,7 @@ impl Filter {
         let value = |name: &str| match name {
             "kernel" => Some(Value::from(point.kernel.as_str())),
             "ranks" | "P" => Some(Value::Integer(point.ranks as u64)),
-            "transport" => Some(Value::from(self.transport.name())),
+            "transport" if !point.params.contains_key(name) => Some(Value::from(self.transport.name())),
             _ => point.params.get(name).cloned(),
         };
         self.required.iter().all(|condition| condition.is_true_for(&value) != Some(false))
@@ -76,10 +76,8 @@ impl Filter {
 pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSource) -> Result<Condition> {
     let word_type = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id).collect();
-    let transports: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
-    let mut names = vec![("kernel", word_type(&ids)), ("transport", word_type(&transports))];
-    let numbers = ["ranks", "P"].into_iter().chain(kernels::LAUNCH_PARAMETERS.map(|parameter| parameter.name));
-    names.extend(numbers.map(|name| (name, NameType::Number)));
+    let mut names = vec![("kernel", word_type(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
+    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, NameType::Number)));
     for parameter in known_names.kernels.iter().flat_map(|kernel| kernel.parameters) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             let kind = if let Domain::Choice(words) = parameter.domain { word_type(words) } else { NameType::Number };
@@ -87,6 +85,8 @@ pub fn condition(text: &Spanned<String>, known_names: &KnownNames, page: &TomlSo
         }
     }
     names.extend(known_names.own.iter().map(|(name, kind)| (name.as_str(), kind.clone())));
+    // Last, because a command may have a parameter of this name, which comes first.
+    names.push(("transport", word_type(&TransportKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>())));
     Condition::parse(text.get_ref(), &names).map_err(|e| place_error(e, text, page))
 }
 

@@ -137,6 +137,7 @@ impl<C: Mailboxes> Rank<'_, C> {
     }
 
     /// Generates an update, and applies it if its word is this rank's own. Returns the owner and the update otherwise.
+    #[inline(always)]
     fn next_for_other(&mut self, problem: &Problem, from: &mut Generator, table: &mut Table) -> Option<(usize, u64)> {
         let value = from.next_u64();
         let owner = self.owners.owner(problem.index.word(value));
